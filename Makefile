@@ -1,0 +1,83 @@
+# Everything this project can do; `make` alone lists it. Nothing else needs to be installed or started.
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory
+
+PYTHON ?= python3.11
+ifeq ($(shell command -v $(PYTHON) 2>/dev/null),)
+PYTHON := python3
+endif
+
+UV_VERSION := 0.13.8
+UV := .build/uv/bin/uv
+VENV := .venv
+RUN := $(VENV)/bin/python
+READY := $(VENV)/.ready
+CODE := airflow_hudi dags_examples spark_jobs tests benchmarks
+
+export SPARK_LOCAL_IP := 127.0.0.1
+export UV_NO_PROGRESS := 1
+
+.PHONY: help
+help: ## show this list
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | awk -F'\t' '{printf "  make %-14s %s\n", $$1, $$2}'
+
+$(UV):
+	@echo "» installing uv $(UV_VERSION) into .build"
+	@$(PYTHON) -m venv .build/uv
+	@.build/uv/bin/pip install --quiet --disable-pip-version-check uv==$(UV_VERSION)
+
+$(READY): requirements.txt pyproject.toml | $(UV)
+	@echo "» installing the environment into $(VENV) (about a minute the first time)"
+	@test -x $(RUN) || $(UV) venv --quiet --python "$$(command -v $(PYTHON))" $(VENV)
+	@$(UV) pip sync --quiet --python $(RUN) requirements.txt
+	@$(UV) pip install --quiet --python $(RUN) --no-deps --editable .
+	@touch $@
+
+.PHONY: env
+env: $(READY) ## install everything into .venv
+
+.PHONY: test
+test: check test-fast test-spark ## everything: checks, fast tests, tests on real Spark and Hudi
+
+.PHONY: test-fast
+test-fast: $(READY) ## tests without Spark, under a minute
+	$(RUN) -m pytest -m "not spark" --cov=airflow_hudi/core --cov-report=term $(ARGS)
+
+.PHONY: test-spark
+test-spark: $(READY) ## tests on real Spark with every Hudi release
+	$(RUN) -m pytest -m spark $(ARGS)
+
+.PHONY: check
+check: $(READY) ## format, lint, types, directions of imports
+	$(VENV)/bin/ruff format --check --quiet $(CODE)
+	$(VENV)/bin/ruff check --quiet $(CODE)
+	$(VENV)/bin/mypy
+	$(RUN) -m pytest -q --no-header tests/test_layers.py
+
+.PHONY: format
+format: $(READY) ## format and mend what can be mended
+	$(VENV)/bin/ruff format --quiet $(CODE)
+	$(VENV)/bin/ruff check --fix $(CODE)
+
+.PHONY: demo
+demo: $(READY) ## make a real Hudi table on local Spark and look at it without a JVM
+	$(RUN) -m dags_examples.demo
+
+.PHONY: fixtures
+fixtures: $(READY) ## make the zipped tables of tests/tables anew, with every Hudi release
+	$(RUN) -m tests.tables.make_fixtures
+
+.PHONY: benchmark
+benchmark: $(READY) ## our reader beside hudi-rs and a warm Spark, on the same tables
+	$(RUN) -m benchmarks.timeline_readers
+
+.PHONY: requirements
+requirements: | $(UV) ## compile requirements.txt from pyproject.toml and requirements.in
+	$(UV) pip compile --quiet pyproject.toml requirements.in --extra local --extra s3 --group dev \
+	  --python-version 3.11 --no-header --no-annotate --no-emit-index-url --output-file requirements.txt
+
+.PHONY: clean
+clean: ## remove what these commands made here (not the downloaded Hudi bundles)
+	rm -rf .venv .build .airflow .mypy_cache .pytest_cache .ruff_cache .hypothesis .coverage dist

@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every configuration key of Hudi that this package reads or writes; their only home."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+
+class TableKey(str, Enum):
+    """Keys of a table's own ``hoodie.properties``."""
+
+    NAME = "hoodie.table.name"
+    DATABASE = "hoodie.database.name"
+    TYPE = "hoodie.table.type"
+    VERSION = "hoodie.table.version"
+    INITIAL_VERSION = "hoodie.table.initial.version"
+    CHECKSUM = "hoodie.table.checksum"
+    LAYOUT_VERSION = "hoodie.timeline.layout.version"
+    TIMELINE_PATH = "hoodie.timeline.path"
+    HISTORY_PATH = "hoodie.timeline.history.path"
+    ARCHIVE_FOLDER = "hoodie.archivelog.folder"
+    TIMELINE_TIMEZONE = "hoodie.table.timeline.timezone"
+    RECORD_KEY_FIELDS = "hoodie.table.recordkey.fields"
+    PARTITION_FIELDS = "hoodie.table.partition.fields"
+    PRECOMBINE_FIELD = "hoodie.table.precombine.field"
+    ORDERING_FIELDS = "hoodie.table.ordering.fields"
+    BASE_FILE_FORMAT = "hoodie.table.base.file.format"
+    CREATE_SCHEMA = "hoodie.table.create.schema"
+    DROP_PARTITION_COLUMNS = "hoodie.datasource.write.drop.partition.columns"
+    METADATA_PARTITIONS = "hoodie.table.metadata.partitions"
+    METADATA_PARTITIONS_INFLIGHT = "hoodie.table.metadata.partitions.inflight"
+    RECORD_MERGE_MODE = "hoodie.record.merge.mode"
+
+
+class WriteKey(str, Enum):
+    """Keys a Hudi write or table service takes."""
+
+    HEARTBEAT_INTERVAL_MS = "hoodie.client.heartbeat.interval_in_ms"
+    HEARTBEAT_TOLERABLE_MISSES = "hoodie.client.heartbeat.tolerable.misses"

@@ -1,0 +1,212 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every error this package raises on purpose, named after the fact it states.
+
+::
+
+    AirflowHudiError                        .retryable = False, facts as attributes
+    ├── InvalidInput (ValueError)
+    │   ├── InvalidInstant                  text
+    │   ├── InvalidTimezone                 name
+    │   ├── UnknownStorage                  uri
+    │   └── UnsafePath                      path
+    ├── UnknownTableVersion (ValueError)    version, known
+    ├── UnknownRelease (ValueError)         release, known
+    ├── UnsupportedFeature                  feature, have, since
+    ├── TableNotFound (FileNotFoundError)   uri
+    ├── PropertiesUnreadable                uri, because
+    ├── MissingPackage (ImportError)        package, needed_for, extra
+    ├── EnvironmentProblem                  what, cure   (the Java, Spark or jar of this machine)
+    ├── StorageError
+    │   ├── ObjectNotFound (FileNotFoundError)   path
+    │   └── OutcomeUnknown                  path: re-read, then decide; never blindly retry
+    └── ConcurrencyError                    .retryable = True
+        ├── ObjectExists (FileExistsError)  path
+        └── VersionMismatch                 path, expected
+
+A class takes facts and writes its own sentence: what happened, what it means, what to do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+
+class AirflowHudiError(Exception):
+    """The root: catch it to catch everything this package raises on purpose."""
+
+    retryable = False
+
+
+class InvalidInput(AirflowHudiError, ValueError):
+    """What the caller passed in cannot be used; nothing was read or changed."""
+
+
+class InvalidInstant(InvalidInput):
+    """A text is not an instant time."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        super().__init__(
+            f"{text!r} is not an instant time; expected digits as in 20260131093000123"
+            " (yyyyMMddHHmmssSSS)"
+        )
+
+
+class InvalidTimezone(InvalidInput):
+    """A name is not a time zone of this machine's database."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        super().__init__(
+            f"{name!r} is not a known time zone; use a name such as UTC or Europe/Berlin"
+        )
+
+
+class UnknownStorage(InvalidInput):
+    """No storage of ours serves this URI."""
+
+    def __init__(self, uri: str) -> None:
+        self.uri = uri
+        super().__init__(
+            f"no storage for {uri}: use a local path, file://…, or s3://bucket/… (s3a:// too)"
+        )
+
+
+class UnsafePath(InvalidInput):
+    """A path would leave the storage's root."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        super().__init__(
+            f"{path!r} is not a path inside this storage; pass a relative path without '..'"
+        )
+
+
+class UnknownTableVersion(AirflowHudiError, ValueError):
+    """The table's version number is one this package has never seen."""
+
+    def __init__(self, version: int, known: Iterable[int]) -> None:
+        self.version = version
+        self.known = tuple(known)
+        super().__init__(
+            f"table version {version} is unknown (known: {_listed(self.known)}); the table may come"
+            " from a newer Hudi, so upgrade airflow-hudi before touching it"
+        )
+
+
+class UnknownRelease(AirflowHudiError, ValueError):
+    """The Hudi release is not one this package drives."""
+
+    def __init__(self, release: str, known: Iterable[str]) -> None:
+        self.release = release
+        self.known = tuple(known)
+        super().__init__(
+            f"Hudi release {release!r} is not supported; choose one of {_listed(self.known)}"
+        )
+
+
+class UnsupportedFeature(AirflowHudiError):
+    """A feature that this table version or Hudi release does not have."""
+
+    def __init__(self, feature: str, *, have: str, since: str) -> None:
+        self.feature = feature
+        self.have = have
+        self.since = since
+        super().__init__(f"{feature} is not possible with {have}; it needs {since}")
+
+
+class TableNotFound(AirflowHudiError, FileNotFoundError):
+    """There is no Hudi table at this place."""
+
+    def __init__(self, uri: str) -> None:
+        self.uri = uri
+        super().__init__(
+            f"no Hudi table at {uri}: neither .hoodie/hoodie.properties nor its backup exists"
+            " there; check the path (the table's base path, not a partition)"
+        )
+
+
+class PropertiesUnreadable(AirflowHudiError):
+    """The table's properties exist but cannot be understood."""
+
+    def __init__(self, uri: str, because: str) -> None:
+        self.uri = uri
+        self.because = because
+        super().__init__(
+            f"the properties of {uri} cannot be read: {because}; no job can work on this table"
+            " until .hoodie/hoodie.properties is restored from a backup"
+        )
+
+
+class MissingPackage(AirflowHudiError, ImportError):
+    """An optional Python package is needed for what was asked."""
+
+    def __init__(self, package: str, *, needed_for: str, extra: str | None = None) -> None:
+        self.package = package
+        self.needed_for = needed_for
+        self.extra = extra
+        cure = f"pip install 'airflow-hudi[{extra}]'" if extra else f"pip install {package}"
+        super().__init__(f"{needed_for} needs the package {package}, which is missing here: {cure}")
+
+
+class EnvironmentProblem(AirflowHudiError):
+    """This machine's Java, Spark or Hudi jar is not usable as it is."""
+
+    def __init__(self, what: str, *, cure: str) -> None:
+        self.what = what
+        self.cure = cure
+        super().__init__(f"{what}: {cure}")
+
+
+class StorageError(AirflowHudiError):
+    """A storage could not do what was asked."""
+
+
+class ObjectNotFound(StorageError, FileNotFoundError):
+    """There is no object at this path (any more)."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        super().__init__(f"{path} does not exist (or no longer does)")
+
+
+class OutcomeUnknown(StorageError):
+    """A conditional write may or may not have happened."""
+
+    def __init__(self, path: str, because: str) -> None:
+        self.path = path
+        self.because = because
+        super().__init__(
+            f"it is not known whether {path} was written ({because}); read it again and decide,"
+            " do not write it blindly a second time"
+        )
+
+
+class ConcurrencyError(AirflowHudiError):
+    """Somebody else was there first; trying again later may succeed."""
+
+    retryable = True
+
+
+class ObjectExists(ConcurrencyError, FileExistsError):
+    """The object to be created is already there."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        super().__init__(f"{path} exists already; somebody else created it, nothing was written")
+
+
+class VersionMismatch(ConcurrencyError):
+    """The object is no longer the one that was read."""
+
+    def __init__(self, path: str, expected: str) -> None:
+        self.path = path
+        self.expected = expected
+        super().__init__(
+            f"{path} is not what was read before (version {expected}); somebody else changed or"
+            " removed it, nothing was written: read it again and decide"
+        )
+
+
+def _listed(values: Iterable[object]) -> str:
+    return ", ".join(str(value) for value in values)

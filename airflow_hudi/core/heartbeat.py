@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Hudi's heartbeats: a writer's proof of life for one instant, as a file's modification time."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from airflow_hudi.core.instants import InstantTime
+from airflow_hudi.core.layout import METADATA_FOLDER
+from airflow_hudi.core.table import Table
+
+HEARTBEAT_FOLDER = f"{METADATA_FOLDER}/.heartbeat"
+
+_INSTANT = re.compile(r"[0-9]+", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class HeartbeatPolicy:
+    """When a heartbeat counts as expired; every job on a table must use the same."""
+
+    interval: timedelta = timedelta(seconds=60)
+    tolerable_misses: int = 2
+
+    @property
+    def tolerance(self) -> timedelta:
+        """How old a beat may be."""
+        return self.interval * self.tolerable_misses
+
+
+@dataclass(frozen=True, slots=True)
+class Heartbeat:
+    """The last sign of life for one instant."""
+
+    instant: InstantTime
+    last_beat: datetime
+    """By the storage's clock."""
+
+    def is_expired(self, policy: HeartbeatPolicy, *, now: datetime) -> bool:
+        """Whether the writer has been silent for longer than the policy tolerates."""
+        return now - self.last_beat > policy.tolerance
+
+
+def load_heartbeats(table: Table) -> dict[InstantTime, Heartbeat]:
+    """Every heartbeat file of the table, by instant; a missing one is as good as an expired one."""
+    listing = table.storage.list_folder(HEARTBEAT_FOLDER)
+    beats = (
+        Heartbeat(InstantTime(file.name), file.modified_at)
+        for file in listing.files
+        if _INSTANT.fullmatch(file.name)
+    )
+    return {beat.instant: beat for beat in beats}
