@@ -56,7 +56,8 @@ def a_table(files: Mapping[str, bytes], **changes: str) -> Table:
     storage.put(".hoodie/hoodie.properties", format_properties(properties))
     table = load_table(storage)
     for number, (name, data) in enumerate(files.items()):
-        path = name if "/" in name else f"{table.properties.timeline_folder}/{name}"
+        is_path = "/" in name or name.startswith(".hoodie_")
+        path = name if is_path else f"{table.properties.timeline_folder}/{name}"
         storage.put(path, data, modified_at=EPOCH + timedelta(seconds=number))
     return table
 
@@ -66,7 +67,7 @@ def avro_file(name: str, fields: Mapping[str, Any], record: Mapping[str, Any]) -
     schema = {
         "type": "record",
         "name": name,
-        "fields": [{"name": key, "type": kind, "default": None} for key, kind in fields.items()],
+        "fields": [{"name": key, "type": kind} for key, kind in fields.items()],
     }
     buffer = io.BytesIO()
     fastavro.writer(buffer, fastavro.parse_schema(schema), [dict(record)])

@@ -102,7 +102,7 @@ def parse_avro_schema(text: str) -> object:
     """An Avro schema ready for :func:`decode_binary`."""
     fastavro = _fastavro()
     try:
-        return fastavro.parse_schema(json.loads(text))
+        return fastavro.parse_schema(_without_defaults(json.loads(text)))
     except Exception as error:
         raise Undecodable(f"bad Avro schema ({_short(error)})") from error
 
@@ -129,6 +129,13 @@ def _decode_avro(data: bytes) -> object:
         raise Undecodable("an Avro file without a record") from None
     except Exception as error:
         raise Undecodable(f"bad Avro ({_short(error)})") from error
+
+
+def _without_defaults(schema: Any) -> Any:
+    # Old releases wrote defaults that do not fit their types; decoding needs none of them.
+    if isinstance(schema, dict):
+        return {key: _without_defaults(value) for key, value in schema.items() if key != "default"}
+    return [_without_defaults(item) for item in schema] if isinstance(schema, list) else schema
 
 
 def _decode_json(data: bytes) -> object:

@@ -36,8 +36,10 @@ class LocalStorage:
 
     A new object is written under a hidden name, synced, and then linked to its own name, which
     fails if that is taken. Replacing and deleting hold ``flock`` on the parent folder while they
-    compare and act. That orders everyone who goes through this class, in any process; a program
-    that writes past it (Hudi itself) is not held back by the lock, only by the link.
+    compare and act. That orders everyone who goes through this class, in any process of one
+    machine. Not held back by the lock, only by the link: a program that writes past this class
+    (Hudi itself), and another machine on the same network file system, where flock on a folder
+    may be known to one client only.
 
     A crash may leave a hidden ``.airflow-hudi-….tmp`` file. No listing shows it; it may be deleted.
     """
@@ -201,7 +203,7 @@ def _locked(folder: Path) -> Iterator[int]:
         except OSError as error:
             because = (
                 f"{folder} cannot be locked ({error.strerror}), nothing was written: its file"
-                " system has no flock on folders (NFS is such a one); use another one"
+                " system has no flock on folders; use another one"
             )
             raise StorageError(because) from error
         yield descriptor

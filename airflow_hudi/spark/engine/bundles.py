@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The Hudi bundle jar of a release: known by its coordinates, found on disk, or downloaded once."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import importlib.util
+import os
+import subprocess
+import sys
+import tempfile
+import time
+import zipfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from airflow_hudi.core.errors import EnvironmentProblem, UnknownRelease
+from airflow_hudi.spark.java import check_pyspark, find_java
+
+_GROUP = "org.apache.hudi"
+_ARTIFACT = "hudi-spark3.5-bundle_2.12"
+_STDERR = 2  # not sys.stderr.fileno(): Airflow and pytest replace that object by one without
+_NETWORK_CURE = (
+    "check the network (a mirror or proxy is set in Spark's spark.jars.ivySettings), or put the jar"
+    " on this machine and set {variable} to its path"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Bundle:
+    """One release of Hudi for Spark 3.5."""
+
+    release: str
+    megabytes: int
+
+    @property
+    def coordinates(self) -> str:
+        """The bundle's name in Maven's notation."""
+        return f"{_GROUP}:{_ARTIFACT}:{self.release}"
+
+    @property
+    def variable(self) -> str:
+        """The environment variable that names the jar's path."""
+        return f"AIRFLOW_HUDI_BUNDLE_{self.release.replace('.', '_')}"
+
+    def downloaded_to(self, ivy: Path) -> Path:
+        """Where Spark's Ivy leaves the jar."""
+        return ivy / "jars" / f"{_GROUP}_{_ARTIFACT}-{self.release}.jar"
+
+    def ivy_copy(self, ivy: Path) -> Path:
+        """Where Ivy keeps its own copy, the source of a later "download"."""
+        return ivy / "cache" / _GROUP / _ARTIFACT / "jars" / f"{_ARTIFACT}-{self.release}.jar"
+
+
+BUNDLES = {
+    bundle.release: bundle
+    for bundle in (
+        Bundle("0.15.0", 109),
+        Bundle("1.0.2", 111),
+        Bundle("1.1.1", 80),
+        Bundle("1.2.0", 81),
+    )
+}
+RELEASES = tuple(BUNDLES)
+
+
+def bundle_of(release: str) -> Bundle:
+    """The bundle of a release this package drives; raises UnknownRelease."""
+    try:
+        return BUNDLES[release]
+    except KeyError:
+        raise UnknownRelease(release, RELEASES) from None
+
+
+def cache_folder() -> Path:
+    """Where this package keeps what it downloads."""
+    own = os.environ.get("AIRFLOW_HUDI_CACHE")
+    if own:
+        return Path(own).expanduser()
+    shared = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(shared).expanduser() / "airflow-hudi"
+
+
+def bundle_jar(release: str, *, jar: str | Path | None = None) -> Path:
+    """The jar of a release: the given one, the variable's, the cached one, else downloaded."""
+    bundle = bundle_of(release)
+    named = jar or os.environ.get(bundle.variable)
+    if named:
+        return _checked(Path(named).expanduser(), bundle)
+    ivy = cache_folder() / "ivy"
+    cached = bundle.downloaded_to(ivy)
+    if _is_jar(cached):
+        return cached
+    with _locked(cache_folder()):
+        if not _is_jar(cached):  # another process may have been here while we waited
+            _download(bundle, ivy)
+    return cached
+
+
+def _checked(path: Path, bundle: Bundle) -> Path:
+    if not _is_jar(path):
+        raise EnvironmentProblem(
+            f"{path} is not a readable jar of Hudi {bundle.release}",
+            cure=f"set {bundle.variable} to the path of {_ARTIFACT}-{bundle.release}.jar,"
+            " or unset it to have the jar downloaded",
+        )
+    return path.resolve()
+
+
+def _is_jar(path: Path) -> bool:
+    # A zip's directory is its last part, so a download cut short is seen without reading it all.
+    return path.is_file() and zipfile.is_zipfile(path)
+
+
+@contextlib.contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    """One process at a time: Ivy itself does not guard its folder."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / "download.lock").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def _download(bundle: Bundle, ivy: Path) -> None:
+    for damaged in (bundle.downloaded_to(ivy), bundle.ivy_copy(ivy)):
+        damaged.unlink(missing_ok=True)
+    size = f"about {bundle.megabytes} MB, once"
+    _say(f"Downloading Hudi {bundle.release} bundle ({size}) …")
+    started = time.monotonic()
+    status = _run_ivy(bundle, ivy)
+    if not _is_jar(bundle.downloaded_to(ivy)):
+        raise EnvironmentProblem(
+            f"the bundle of Hudi {bundle.release} could not be downloaded"
+            f" (spark-submit ended with status {status})",
+            cure=_NETWORK_CURE.format(variable=bundle.variable),
+        )
+    _say(f"Hudi {bundle.release} bundle is here after {time.monotonic() - started:.0f} s")
+
+
+def _run_ivy(bundle: Bundle, ivy: Path) -> int:
+    """Let Spark's own Ivy fetch the jar, so that the user's Spark settings for it count."""
+    check_pyspark()
+    environ = {
+        **os.environ,
+        "JAVA_HOME": str(find_java().home),
+        "PYSPARK_PYTHON": sys.executable,
+        "PYSPARK_DRIVER_PYTHON": sys.executable,
+    }
+    with tempfile.TemporaryDirectory() as folder:
+        script = Path(folder) / "nothing_to_do.py"
+        script.touch()
+        command = [
+            str(_spark_home() / "bin" / "spark-submit"),
+            *("--packages", bundle.coordinates),
+            # Always named: Java takes the home folder from the passwd entry, not from $HOME.
+            *("--conf", f"spark.jars.ivy={ivy}"),
+            str(script),
+        ]
+        # Ivy's report goes to our stderr as it comes: it is the progress the user sees.
+        done = subprocess.run(  # noqa: S603 - Spark's own command, no shell
+            command, env=environ, stdout=_STDERR, check=False
+        )
+    return done.returncode
+
+
+def _spark_home() -> Path:
+    home = os.environ.get("SPARK_HOME")
+    if home:
+        return Path(home)
+    spec = importlib.util.find_spec("pyspark")
+    if spec is None or not spec.submodule_search_locations:
+        raise EnvironmentProblem(
+            "PySpark is not installed", cure="pip install 'airflow-hudi[local]'"
+        )
+    return Path(spec.submodule_search_locations[0])
+
+
+def _say(line: str) -> None:
+    sys.stderr.write(f"{line}\n")
+    sys.stderr.flush()
