@@ -61,9 +61,19 @@ format: $(READY) ## format and mend what can be mended
 	$(VENV)/bin/ruff format --quiet $(CODE)
 	$(VENV)/bin/ruff check --fix $(CODE)
 
+DEMO_TABLE := .build/demo/orders
+
 .PHONY: demo
 demo: $(READY) ## make a real Hudi table on local Spark and look at it without a JVM
-	$(RUN) -m dags_examples.demo
+	@rm -rf $(DEMO_TABLE)
+	@$(RUN) spark_jobs/sample_table.py $(DEMO_TABLE)
+	@echo; echo "» python -m airflow_hudi timeline $(DEMO_TABLE)   (no JVM from here on)"
+	@$(RUN) -m airflow_hudi timeline $(DEMO_TABLE)
+	@echo; echo "» python -m airflow_hudi plans $(DEMO_TABLE)"
+	@$(RUN) -m airflow_hudi plans $(DEMO_TABLE)
+	@echo; echo "The table stays in $(DEMO_TABLE). Look further with"
+	@echo "  $(RUN) -m airflow_hudi table $(DEMO_TABLE)"
+	@echo "  $(RUN) -m airflow_hudi timeline $(DEMO_TABLE) --json"
 
 .PHONY: fixtures
 fixtures: $(READY) ## make the zipped tables of tests/tables anew, with every Hudi release

@@ -15,7 +15,11 @@ from airflow_hudi.core.properties import format_properties
 from tests.builders import avro_file, the_properties
 
 ROOT = Path(__file__).resolve().parents[1]
-TARGET = {"type": "record", "name": "I", "fields": [{"name": n, "type": "string"} for n in ("commitTime", "action")]}  # fmt: skip
+TARGET = {
+    "type": "record",
+    "name": "I",
+    "fields": [{"name": n, "type": "string"} for n in ("commitTime", "action")],
+}
 ROLLBACK = avro_file(
     "P",
     {"instantToRollback": TARGET},
@@ -132,8 +136,12 @@ def test_a_file_where_a_folder_should_be_is_one_sentence(
 def run(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-m", "airflow_hudi", *arguments],
-        cwd=ROOT, capture_output=True, text=True, check=False, env=os.environ | environment,
-    )  # fmt: skip
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+        env=os.environ | environment,
+    )
 
 
 def test_a_terminal_without_unicode_gets_plain_letters(table: Path) -> None:
@@ -153,5 +161,11 @@ def test_the_command_line_as_a_process(table: Path) -> None:
 
 def test_output_cut_short_by_the_reader_is_no_error(table: Path) -> None:
     command = f"{sys.executable} -m airflow_hudi timeline {table} --json | head -c 1"
-    done = subprocess.run(["bash", "-o", "pipefail", "-c", command], cwd=ROOT, capture_output=True, text=True, check=False)  # fmt: skip
+    done = subprocess.run(
+        ["bash", "-o", "pipefail", "-c", command],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert (done.returncode, done.stderr) == (0, "")

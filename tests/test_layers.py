@@ -23,8 +23,11 @@ RULES = {
     "spark": (("core", "spark"), ("airflow",)),
     "cli": (("core", "cli"), ("airflow", "pyspark", "py4j")),
     "testing": (("core", "testing"), ("airflow", "pyspark", "py4j")),
-    **{room: (("core", "hooks", "triggers", "links", room), ("pyspark", "py4j")) for room in AIRFLOW_SIDE},
-}  # fmt: skip
+    **{
+        room: (("core", "hooks", "triggers", "links", room), ("pyspark", "py4j"))
+        for room in AIRFLOW_SIDE
+    },
+}
 
 
 def modules(folder: Path) -> list[Path]:
@@ -53,7 +56,7 @@ def test_a_module_imports_only_what_its_room_may(path: Path) -> None:
     for imported in imports(path):
         head, *rest = imported.split(".")
         assert head not in never, f"{name(path)} imports {imported}"
-        if head == "airflow_hudi" and rest and rooms and rest[0] not in ("__version__",):
+        if head == "airflow_hudi" and rest and rooms and rest[0] != "__version__":
             assert rest[0] in rooms, f"{name(path)} imports {imported}"
 
 
@@ -128,8 +131,11 @@ assert not loaded & {"airflow", "pyspark", "py4j", "boto3", "pyarrow", "pandas"}
 def test_the_core_loads_where_airflow_and_spark_cannot_be_found() -> None:
     run = subprocess.run(
         [sys.executable, "-W", "error", "-c", WITHOUT_AIRFLOW_AND_SPARK],
-        cwd=ROOT, capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert run.returncode == 0, run.stderr
 
 

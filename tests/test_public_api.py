@@ -2,11 +2,11 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from pathlib import Path
 from types import ModuleType
 
 import pytest
+import tomllib
 
 import airflow_hudi
 import airflow_hudi.core

@@ -14,6 +14,8 @@ called wrongly.
 from __future__ import annotations
 
 import argparse
+import importlib
+import json
 import os
 import sys
 from collections.abc import Sequence
@@ -25,23 +27,36 @@ _EPILOG = "PATH is a table's base path: a local folder, file://…, or s3://buck
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; the return value is the process's exit code."""
-    parser = _parser()
-    options = parser.parse_args(arguments)
-    from airflow_hudi.cli import commands  # noqa: PLC0415 - --help need not load the readers
-
+    options = _parser().parse_args(arguments)
     try:
-        print(commands.run(options))
+        print(_output(options))
         sys.stdout.flush()
+    except BrokenPipeError:  # the reader of our output has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except AirflowHudiError as error:
-        print(f"airflow-hudi: {error}", file=sys.stderr)
-        return 1
+        return _said(str(error))
     except OSError as error:
-        if isinstance(error, BrokenPipeError):  # the reader of our output has seen enough
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            return 0
-        print(f"airflow-hudi: {options.path} cannot be read: {error}", file=sys.stderr)
-        return 1
+        return _said(f"{options.path} cannot be read: {error}")
     return 0
+
+
+def _output(options: argparse.Namespace) -> str:
+    # each command loads only what it needs: a look at a table is to take no time
+    from airflow_hudi.cli.shared import printable  # noqa: PLC0415
+    from airflow_hudi.core.instants import Zone  # noqa: PLC0415
+    from airflow_hudi.core.table import open_table  # noqa: PLC0415
+
+    zone = Zone(options.timezone) if options.timezone else None
+    command = importlib.import_module(f"airflow_hudi.cli.{options.command}")
+    report = command.load_report(open_table(options.path, zone=zone), options)
+    if options.json:
+        return json.dumps(report.as_json(), indent=2)
+    return printable(report.as_text())
+
+
+def _said(sentence: str) -> int:
+    print(f"airflow-hudi: {sentence}", file=sys.stderr)
+    return 1
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -35,5 +35,15 @@ class TableKey(str, Enum):
 class WriteKey(str, Enum):
     """Keys a Hudi write or table service takes."""
 
+    TABLE_NAME = TableKey.NAME.value
+    TABLE_TYPE = "hoodie.datasource.write.table.type"
+    OPERATION = "hoodie.datasource.write.operation"
+    RECORD_KEY_FIELD = "hoodie.datasource.write.recordkey.field"
+    PARTITION_FIELD = "hoodie.datasource.write.partitionpath.field"
+    PRECOMBINE_FIELD = "hoodie.datasource.write.precombine.field"
+    COMPACT_INLINE = "hoodie.compact.inline"
+    COMPACT_SCHEDULE_INLINE = "hoodie.compact.schedule.inline"
+    COMPACT_AFTER_DELTA_COMMITS = "hoodie.compact.inline.max.delta.commits"
+    METADATA_TABLE = "hoodie.metadata.enable"
     HEARTBEAT_INTERVAL_MS = "hoodie.client.heartbeat.interval_in_ms"
     HEARTBEAT_TOLERABLE_MISSES = "hoodie.client.heartbeat.tolerable.misses"

@@ -33,10 +33,10 @@ COMMIT: dict[str, Any] = {
         ]
     },
     "compacted": False,
-    "extraMetadata": {"schema": '{"type":"record","name":"r","fields":[{"name":"id","type":"int"}]}'},
+    "extraMetadata": {"schema": "{}"},
     "operationType": "UPSERT",
     "partitionToReplaceFileIds": {"q": ["g"]},
-}  # fmt: skip
+}
 
 
 def the_commit(data: bytes, name: str = "10.replacecommit") -> CommitMetadata | Defect:

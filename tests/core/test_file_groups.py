@@ -43,9 +43,15 @@ def a_compaction_plan() -> bytes:
 def test_before_version_8_a_log_file_names_its_slice() -> None:
     table = a_table(
         {"10.deltacommit": b"{}", "20.deltacommit": b"{}", "30.commit": b"{}"}
-        | files("f_0_10.parquet", ".f_10.log.2_0-0-0", ".f_10.log.1_0-0-0", "f_0_30.parquet", ".f_30.log.1"),
+        | files(
+            "f_0_10.parquet",
+            ".f_10.log.2_0-0-0",
+            ".f_10.log.1_0-0-0",
+            "f_0_30.parquet",
+            ".f_30.log.1",
+        ),
         version="6",
-    )  # fmt: skip
+    )
     assert slices_of(table) == [
         ("30", "f_0_30.parquet", (".f_30.log.1",)),
         ("10", "f_0_10.parquet", (".f_10.log.1_0-0-0", ".f_10.log.2_0-0-0")),
@@ -54,9 +60,14 @@ def test_before_version_8_a_log_file_names_its_slice() -> None:
 
 def test_from_version_8_a_log_file_belongs_to_the_slice_that_began_before_it_completed() -> None:
     table = a_table(
-        {"10_12.deltacommit": b"x", "20_45.deltacommit": b"x", "30_35.commit": b"x", "40_42.deltacommit": b"x"}
+        {
+            "10_12.deltacommit": b"x",
+            "20_45.deltacommit": b"x",
+            "30_35.commit": b"x",
+            "40_42.deltacommit": b"x",
+        }
         | files("f_0_10.parquet", "f_0_30.parquet", ".f_20.log.1_0-0-0", ".f_40.log.1_0-0-0")
-    )  # fmt: skip
+    )
     # 20 was requested before the compaction at 30 and completed after it
     assert slices_of(table) == [
         ("30", "f_0_30.parquet", (".f_20.log.1_0-0-0", ".f_40.log.1_0-0-0")),
@@ -114,7 +125,11 @@ def test_an_empty_timeline_shows_nothing() -> None:
 
 def test_replaced_groups_are_gone() -> None:
     commit = json.dumps({"partitionToReplaceFileIds": {"p": ["f"]}}).encode()
-    table = a_table({"10.commit": b"{}", "20.replacecommit": commit} | files("f_0_10.parquet", "g_0_20.parquet"), version="6")  # fmt: skip
+    table = a_table(
+        {"10.commit": b"{}", "20.replacecommit": commit}
+        | files("f_0_10.parquet", "g_0_20.parquet"),
+        version="6",
+    )
     assert [group.id.file_id for group in groups_of(table).groups] == ["g"]
 
 

@@ -26,7 +26,7 @@ LOG_NAMES = (
     f".{FILE_ID}_{T1}.log.12",
     f".{FILE_ID}_{T1}.log.1_0-23-20.cdc",
     f".{FILE_ID}_{T1}.log.3_1-0-1-{T2}",
-    f".files-0000-0_00000000000000010.log.1_0-0-0",
+    ".files-0000-0_00000000000000010.log.1_0-0-0",
     ".commits_.archive.7_1-0-1",
 )
 

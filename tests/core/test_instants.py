@@ -81,8 +81,8 @@ def test_times_that_are_none_are_no_moment(time: str) -> None:
 
 @given(
     st.datetimes(
-        min_value=datetime(1980, 1, 1),
-        max_value=datetime(2100, 1, 1),
+        min_value=datetime(1980, 1, 1),  # noqa: DTZ001 - hypothesis adds the zone
+        max_value=datetime(2100, 1, 1),  # noqa: DTZ001 - hypothesis adds the zone
         timezones=st.just(timezone.utc),
     )
 )

@@ -63,13 +63,13 @@ NOT_INSTANTS = (
 )
 
 
-@pytest.mark.parametrize(("layout", "name", "text"), REAL_NAMES, ids=lambda value: str(value))
+@pytest.mark.parametrize(("layout", "name", "text"), REAL_NAMES, ids=str)
 def test_real_names_round_trip(layout: Layout, name: str, text: str) -> None:
     assert parse_name(layout, name) == an_instant(text)
     assert format_name(layout, an_instant(text)) == name
 
 
-@pytest.mark.parametrize(("layout", "name"), NOT_INSTANTS, ids=lambda value: str(value))
+@pytest.mark.parametrize(("layout", "name"), NOT_INSTANTS, ids=str)
 def test_other_files_are_no_instants(layout: Layout, name: str) -> None:
     assert parse_name(layout, name) is None
 

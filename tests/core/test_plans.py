@@ -143,15 +143,20 @@ def a_replace_request(operation: str | None, *, has_plan: bool) -> bytes:
                 "inputGroups": [
                     {
                         "slices": [
-                            {"dataFilePath": "s3a://b/t/p/f_0_1.parquet", "fileId": "f",
-                             "partitionPath": "p"}
+                            {
+                                "dataFilePath": "s3a://b/t/p/f_0_1.parquet",
+                                "fileId": "f",
+                                "partitionPath": "p",
+                            }
                         ],
                         "numOutputFileGroups": 1,
                     }
                 ]
-            } if has_plan else None,
+            }
+            if has_plan
+            else None,
         },
-    )  # fmt: skip
+    )
 
 
 def test_layout_1_tells_clustering_from_other_replacements_by_the_request() -> None:
@@ -170,9 +175,13 @@ def test_layout_1_tells_clustering_from_other_replacements_by_the_request() -> N
 
 @pytest.mark.parametrize(
     ("data", "kind"),
-    [(b"", DefectKind.EMPTY), (b"Obj\x01nonsense", DefectKind.UNREADABLE), (b"[1]", DefectKind.UNREADABLE)],
+    [
+        (b"", DefectKind.EMPTY),
+        (b"Obj\x01nonsense", DefectKind.UNREADABLE),
+        (b"[1]", DefectKind.UNREADABLE),
+    ],
     ids=["empty", "cut short", "other JSON"],
-)  # fmt: skip
+)
 def test_a_damaged_plan_is_a_value(data: bytes, kind: DefectKind) -> None:
     defect = the_plan("10.compaction.requested", data)
     assert isinstance(defect, Defect)

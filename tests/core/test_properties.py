@@ -25,11 +25,11 @@ from tests.builders import the_properties
 WRITTEN_BY_JAVA = (
     b"#Updated at 2026-11-18T13:00:00.000Z\n#Wed Nov 18 13:00:00 UTC 2026\n"
     b"hoodie.table.name=orders\n"
-    b"hoodie.table.create.schema={\"type\"\\:\"record\",\"name\"\\:\"a\\=b\"}\n"
+    b'hoodie.table.create.schema={"type"\\:"record","name"\\:"a\\=b"}\n'
     b"hoodie.table.partition.fields=region\\:SIMPLE,day\n"
     b"note=\\u00E4\\uD83D\\uDE00 x\\\n   continued\n"
     b"! a comment\r\nbare\r\nspaced  value with spaces \n"
-)  # fmt: skip
+)
 
 
 def stored(main: bytes | None, backup: bytes | None = None) -> InMemoryStorage:

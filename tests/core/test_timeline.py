@@ -120,9 +120,13 @@ def test_one_listing_and_no_file_opened() -> None:
 
 
 TIMELINE = a_timeline(
-    "10-35 commit", "20-25 deltacommit", "30 compaction requested", "40 deltacommit inflight",
-    "50-55 replacecommit", "60-61 clean",
-)  # fmt: skip
+    "10-35 commit",
+    "20-25 deltacommit",
+    "30 compaction requested",
+    "40 deltacommit inflight",
+    "50-55 replacecommit",
+    "60-61 clean",
+)
 
 
 @pytest.mark.parametrize(
@@ -180,7 +184,7 @@ NAMES = st.lists(
                     "tmp.x",
                     "savepoint",
                 ]
-            ),  # fmt: skip
+            ),
         ),
         st.builds("{}_{}.commit".format, st.integers(0, 5), st.integers(0, 9)),
         st.text(max_size=12),

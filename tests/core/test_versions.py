@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
+import itertools
+
 import pytest
 
 from airflow_hudi.core.errors import UnknownRelease, UnknownTableVersion, UnsupportedFeature
@@ -44,7 +46,7 @@ def test_release_makes_tables_of_its_own_version(name: str, default: int) -> Non
 
 
 def test_abilities_only_grow() -> None:
-    for older, newer in zip(RELEASES, RELEASES[1:], strict=False):
+    for older, newer in itertools.pairwise(RELEASES):
         assert older.abilities <= newer.abilities
     assert not release("1.1.1").can(Ability.COMPACTION_GUARD)
     assert release("1.2.0").can(Ability.COMPACTION_GUARD)

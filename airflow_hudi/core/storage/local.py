@@ -6,7 +6,6 @@ from __future__ import annotations
 import errno
 import os
 import re
-import secrets
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -173,7 +172,7 @@ def _modified_at(status: os.stat_result) -> datetime:
 @contextmanager
 def _temporary(folder: Path, data: bytes, *, mode: int | None = None) -> Iterator[Path]:
     """A synced file with this content beside its later name; gone afterwards."""
-    file = folder / f".airflow-hudi-{secrets.token_hex(8)}.tmp"
+    file = folder / f".airflow-hudi-{os.urandom(8).hex()}.tmp"
     try:
         # Not tempfile: its files are for the owner only, and Spark may run as another user.
         with os.fdopen(os.open(file, _NEW_FILE, 0o666), "wb") as stream:

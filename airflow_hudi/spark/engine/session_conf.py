@@ -10,8 +10,9 @@ HUDI_SESSION_CONF = {
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.hudi.catalog.HoodieCatalog",
 }
 
-HUDI_JVM_OPTIONS = ("-Djol.skipHotspotSAAttach=true", "-Djol.skipDynamicAttach=true")
-"""Hudi's size estimator prints two warnings on stdout when it may not attach to its own JVM."""
+HUDI_JVM_OPTIONS = ("-Djdk.attach.allowAttachSelf=true", "-Djol.skipHotspotSAAttach=true")
+"""Hudi's size estimator attaches to its own JVM: let it, and spare it a helper process that fails.
+One line about that is still printed on stdout; it has no switch."""
 
 RELEASE_PROPERTY = "airflow_hudi.release"
 """The JVM's system property that says which bundle it was started with."""

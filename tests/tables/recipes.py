@@ -1,0 +1,202 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How the small real tables are made: one plain function per table, run on a real engine.
+
+A recipe is called as ``fn(spark, base, …)``, uses fixed rows, and returns its steps as text lines.
+`RECIPES` names them all, with the release each one needs at least.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tests.tables.building import (
+    BY_REGION,
+    BY_REGION_AND_DAY,
+    BY_REGION_HIVE_STYLE,
+    COW,
+    EVOLVED,
+    MOR,
+    NOT_PARTITIONED,
+    RETAIN_ONE_COMMIT,
+    TableInProgress,
+    rows,
+    table_version,
+)
+from tests.tables.races import killed_writer
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from tests.spark.engines import EngineProcess
+
+
+def cow_history(spark: SparkSession, base: str) -> list[str]:
+    """COW, nested hive-style partitions: every kind of write, a savepoint, a rollback, a clean;
+    then a clean plan and a rollback plan left pending."""
+    table = TableInProgress(spark, base, COW, BY_REGION_AND_DAY)
+    table.write(rows("123") + rows("45", region="us", day="d2"), "insert")
+    table.write(rows("12", ts=2, v="b"))
+    table.write(rows("3"), "delete")
+    table.savepoint()
+    table.write(rows("4", region="us", day="d2", ts=3), "upsert")
+    table.clean()
+    table.rollback(table.write(rows("5", region="us", day="d2", ts=3, v="wrong")))
+    table.write(rows("78", day="d3"), "bulk_insert")
+    table.write(rows("9", day="d3", ts=4), "insert_overwrite")
+    table.delete_partition("region=us/day=d2")
+    table.write(rows("ab") + rows("c", region="asia", day="d4"), "insert_overwrite_table")
+    table.write(
+        [("a", "eu", "d1", 5, "d", None), ("d", "eu", "d1", 5, "d", "new")], columns=EVOLVED
+    )
+    table.schedule_clean()
+    table.schedule_rollback_of_last()
+    return table.steps
+
+
+def cow_restored(spark: SparkSession, base: str) -> list[str]:
+    """COW, not partitioned: restored to a savepoint, written on, and to be restored again."""
+    table = TableInProgress(spark, base, COW, NOT_PARTITIONED)
+    table.write(rows("12"), "insert")
+    table.write(rows("1", ts=2))
+    kept = table.savepoint()
+    table.write(rows("2", ts=2))
+    table.write(rows("3", ts=2))
+    table.restore(kept)
+    table.write(rows("4", ts=3))
+    table.schedule_restore(kept)
+    return table.steps
+
+
+def mor_done(spark: SparkSession, base: str) -> list[str]:
+    """MOR, not partitioned: all services done once, a rollback, an evolved schema, deletes; then
+    a rollback plan of a delta commit left pending."""
+    table = TableInProgress(spark, base, MOR, NOT_PARTITIONED)
+    table.write(rows("1234"), "insert")
+    table.write(rows("12", ts=2))
+    table.write(rows("23", ts=3))
+    table.log_compact()
+    table.write(rows("4"), "delete")
+    table.compact(table.schedule_compaction())
+    table.write(rows("1", ts=4))
+    table.cluster()
+    table.write(
+        [("5", "eu", "d1", 5, "e", "new"), ("1", "eu", "d1", 5, "e", None)], columns=EVOLVED
+    )
+    table.rollback(
+        table.write([("2", "eu", "d1", 6, "wrong", None)], columns=EVOLVED),
+    )
+    table.clean()
+    table.write([("2", "eu", "d1", 7, "f", "more")], columns=EVOLVED)
+    table.schedule_rollback_of_last()
+    return table.steps
+
+
+def mor_pending(spark: SparkSession, base: str, version: int | None = None) -> list[str]:
+    """MOR by region: each service left pending on a region of its own, written on meanwhile."""
+    settings = {**BY_REGION, **(table_version(version) if version else {})}
+    table = TableInProgress(spark, base, MOR, settings)
+    regions = ["r1", "r2", "r3", "r4/north", "r5", "r6"]
+    table.write([row for region in regions for row in rows("12", region=region)], "insert")
+    table.write(rows("1", region="r3", ts=2))
+    table.write(rows("2", region="r3", ts=3))
+    table.schedule_log_compaction()
+    table.write(rows("1", region="r4/north", ts=3))
+    table.begin_compaction(table.schedule_compaction())
+    table.write(rows("2", region="r4/north", ts=4) + rows("3", region="r5", ts=4))
+    table.write(rows("1", region="r5", ts=5))
+    table.schedule_compaction()
+    table.write(rows("1", region="r1", ts=5))
+    # Last, for on table version 6 nothing can be scheduled behind a pending clustering.
+    table.schedule_clustering("r1")
+    table.begin_clustering(table.schedule_clustering("r2"))
+    table.write(rows("1", region="r6", ts=6))
+    return table.steps
+
+
+def archived(spark: SparkSession, base: str, version: int | None = None) -> list[str]:
+    """COW by region, hive style: a long history, most of it archived."""
+    settings = {
+        **BY_REGION_HIVE_STYLE,
+        **(table_version(version) if version else {}),
+        **RETAIN_ONE_COMMIT,
+        "hoodie.cleaner.policy.failed.writes": "EAGER",
+        "hoodie.clean.failed.writes.policy": "EAGER",
+        "hoodie.clean.automatic": "true",
+        "hoodie.archive.automatic": "true",
+        "hoodie.keep.min.commits": "2",
+        "hoodie.keep.max.commits": "3",
+        "hoodie.timeline.compaction.batch.size": "3",
+    }
+    table = TableInProgress(spark, base, COW, settings)
+    table.write(rows("12") + rows("3", region="us"), "insert")
+    table.write(rows("1", ts=2))
+    table.rollback(table.write(rows("2", ts=2, v="wrong")))
+    table.write(rows("3", region="us", ts=3), "insert_overwrite")
+    for ts in range(4, 18):
+        table.write(rows("1", ts=ts))
+    return table.steps
+
+
+def with_metadata(spark: SparkSession, base: str) -> list[str]:
+    """COW by region with its metadata table (a table of its own), timeline in UTC."""
+    settings = {
+        **BY_REGION,
+        "hoodie.metadata.enable": "true",
+        "hoodie.metadata.index.column.stats.enable": "false",
+        "hoodie.metadata.index.partition.stats.enable": "false",
+        "hoodie.table.timeline.timezone": "UTC",
+    }
+    table = TableInProgress(spark, base, COW, settings)
+    table.write(rows("12") + rows("3", region="us"), "insert")
+    table.write(rows("1", ts=2))
+    table.write(rows("2"), "delete")
+    table.clean()
+    return table.steps
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """One table: its name, the function that makes it, and the release it needs."""
+
+    name: str
+    function: str
+    since: tuple[int, int] = (0, 15)
+    arguments: dict[str, Any] = field(default_factory=dict)
+
+    def fits(self, release: str) -> bool:
+        major, minor, *_ = release.split(".")
+        return (int(major), int(minor)) >= self.since
+
+    def build(self, engine: EngineProcess, folder: Path) -> tuple[Path, list[str]]:
+        """Make the table and return its base folder and steps."""
+        base = folder / self.name
+        if self.function == KILLED_WRITER:
+            return base, killed_writer(engine, base)
+        steps: list[str] = engine.call(self.function, base=str(base), **self.arguments)
+        return base, steps
+
+
+KILLED_WRITER = "tests.tables.races:killed_writer"
+
+_HERE = "tests.tables.recipes"
+RECIPES = (
+    Recipe("cow_history", f"{_HERE}:cow_history"),
+    Recipe("cow_restored", f"{_HERE}:cow_restored"),
+    Recipe("mor_done", f"{_HERE}:mor_done"),
+    Recipe("mor_pending", f"{_HERE}:mor_pending"),
+    Recipe("archived", f"{_HERE}:archived"),
+    Recipe("with_metadata", f"{_HERE}:with_metadata"),
+    Recipe("killed_writer", KILLED_WRITER),
+    Recipe("lockless_writers", "tests.tables.races:lockless_writers", since=(1, 0)),
+    Recipe("mor_pending_v6", f"{_HERE}:mor_pending", (1, 0), {"version": 6}),
+    Recipe("archived_v6", f"{_HERE}:archived", (1, 2), {"version": 6}),
+    Recipe("mor_pending_v8", f"{_HERE}:mor_pending", (1, 1), {"version": 8}),
+    Recipe("archived_v8", f"{_HERE}:archived", (1, 2), {"version": 8}),
+)
+
+
+def recipes_for(release: str) -> tuple[Recipe, ...]:
+    """The tables that a release can make."""
+    return tuple(recipe for recipe in RECIPES if recipe.fits(release))
