@@ -8,6 +8,15 @@ milliseconds, import this package too. A public name is resolved on first use.
 from __future__ import annotations
 
 import importlib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:  # for type checkers; a test holds it equal to the list below
+    from airflow_hudi.core.history import load_history as load_history
+    from airflow_hudi.core.instants import Instant as Instant
+    from airflow_hudi.core.table import Table as Table
+    from airflow_hudi.core.table import open_table as open_table
+    from airflow_hudi.core.timeline import Timeline as Timeline
+    from airflow_hudi.core.timeline import load_timeline as load_timeline
 
 __version__ = "0.1.0"
 
@@ -20,7 +29,7 @@ _HOME = {
     "open_table": "airflow_hudi.core.table",
 }
 
-__all__ = ["Instant", "Table", "Timeline", "load_history", "load_timeline", "open_table"]
+__all__ = sorted(_HOME)  # noqa: PLE0605 - one list, not two: the mapping above is the source
 
 
 def __getattr__(name: str) -> object:

@@ -10,13 +10,13 @@ from typing import Any
 
 from airflow.sdk import Param, dag, task
 
+from airflow_hudi.core import load_pending_plans, load_timeline, open_table, to_json
+
 
 # [START pending_plans]
 @task
-def pending_plans(path: str) -> list[dict[str, Any]]:
+def pending_plans(path: str) -> Any:
     """Every pending plan of the table, for whoever comes next in the DAG."""
-    from airflow_hudi.core import load_pending_plans, load_timeline, open_table, to_json
-
     table = open_table(path)
     planned = load_pending_plans(table, load_timeline(table))
     for item in planned:

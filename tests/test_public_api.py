@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
+import ast
+import importlib
 import re
 from pathlib import Path
 from types import ModuleType
@@ -22,6 +24,21 @@ def test_every_public_name_is_there_and_listed(module: ModuleType) -> None:
         assert getattr(module, name) is not None
     assert set(module.__all__) <= set(dir(module))
     assert list(module.__all__) == sorted(module.__all__)
+
+
+@pytest.mark.parametrize("module", [airflow_hudi, airflow_hudi.core])
+def test_type_checkers_see_the_names_that_are_there(module: ModuleType) -> None:
+    tree = ast.parse(Path(str(module.__file__)).read_text())
+    for_checkers = next(node for node in tree.body if isinstance(node, ast.If))
+    shown = {
+        alias.asname: f"{node.module}"
+        for node in for_checkers.body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+    assert sorted(str(name) for name in shown) == list(module.__all__)
+    for name, home in shown.items():
+        assert getattr(importlib.import_module(home), str(name)) is getattr(module, str(name))
 
 
 def test_unknown_names_are_said_as_python_says_them() -> None:

@@ -93,7 +93,26 @@ def _plan(hudi: Hudi, meta_client: Any, instant: Any) -> Json | None:
             return _rollback(action.rollback.RollbackUtils.getRollbackPlan(meta_client, instant))
         case "restore":
             return _restore(action.restore.RestoreUtils.getRestorePlan(meta_client, instant))
+        case "indexing":
+            return _indexing(_index_plan(hudi, meta_client.getActiveTimeline(), instant))
     return None
+
+
+def _index_plan(hudi: Hudi, timeline: Any, instant: Any) -> Any:
+    if hudi.before("1.0"):
+        content = timeline.readIndexPlanAsBytes(instant).get()
+        read = hudi.packages.common.table.timeline.TimelineMetadataUtils.deserializeIndexPlan
+        return read(content)
+    return timeline.readIndexPlan(instant)
+
+
+def _indexing(plan: Any) -> Json:
+    return {
+        "indexes": sorted(
+            [str(each.getMetadataPartitionPath()), str(each.getIndexUptoInstant())]
+            for each in items(plan.getIndexPartitionInfos())
+        )
+    }
 
 
 def _compaction(plan: Any) -> Json:

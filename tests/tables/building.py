@@ -237,6 +237,21 @@ class TableInProgress:
             client.clean()
         self._note("clean executed", instant)
 
+    def schedule_indexing(self, index: str) -> str:
+        """Plan to build one more index of the metadata table."""
+        kinds = self.hudi.jvm.java.util.ArrayList()
+        kinds.add(getattr(self.hudi.packages.metadata.MetadataPartitionType, index))
+        # From 1.0 on also the paths, which only indexes made by SQL have.
+        paths = [] if self.hudi.before("1.0") else [self.hudi.jvm.java.util.ArrayList()]
+        with self.client(INDEXING) as client:
+            instant = _present(client.scheduleIndexing(kinds, *paths))
+        return self._note(f"indexing {index} scheduled", instant)
+
+    def index(self, instant: str) -> None:
+        with self.client(INDEXING) as client:
+            client.index(instant)
+        self._note("indexing executed", instant)
+
     # --- undoing -----------------------------------------------------------------------------
 
     def rollback(self, instant: str) -> None:
@@ -281,6 +296,13 @@ class TableInProgress:
         return str(client.createNewInstantTime(False))  # noqa: FBT003
 
 
+INDEXING = {
+    "hoodie.write.concurrency.mode": "optimistic_concurrency_control",
+    "hoodie.write.lock.provider": "org.apache.hudi.client.transaction.lock.InProcessLockProvider",
+    "hoodie.metadata.index.async": "true",
+    "hoodie.metadata.index.bloom.filter.enable": "true",
+    "hoodie.metadata.index.column.stats.enable": "true",
+}
 RETAIN_ONE_COMMIT = {
     "hoodie.cleaner.commits.retained": "1",  # 0.x
     "hoodie.clean.commits.retained": "1",

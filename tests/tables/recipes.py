@@ -140,7 +140,8 @@ def archived(spark: SparkSession, base: str, version: int | None = None) -> list
 
 
 def with_metadata(spark: SparkSession, base: str) -> list[str]:
-    """COW by region with its metadata table (a table of its own), timeline in UTC."""
+    """COW by region with its metadata table (a table of its own), timeline in UTC; one index is
+    built later, another one only planned."""
     settings = {
         **BY_REGION,
         "hoodie.metadata.enable": "true",
@@ -153,6 +154,8 @@ def with_metadata(spark: SparkSession, base: str) -> list[str]:
     table.write(rows("1", ts=2))
     table.write(rows("2"), "delete")
     table.clean()
+    table.index(table.schedule_indexing("BLOOM_FILTERS"))
+    table.schedule_indexing("COLUMN_STATS")
     return table.steps
 
 
