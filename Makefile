@@ -39,10 +39,14 @@ $(READY): requirements.txt pyproject.toml | $(UV)
 env: $(READY) ## install everything into .venv
 
 .PHONY: test
-test: check test-fast test-spark ## everything: checks, fast tests, tests on real Spark and Hudi
+test: check coverage test-spark ## everything: checks, fast tests, tests on real Spark and Hudi
 
 .PHONY: test-fast
 test-fast: $(READY) ## tests without Spark, under a minute
+	$(RUN) -m pytest -m "not spark" $(ARGS)
+
+.PHONY: coverage
+coverage: $(READY) ## the same, and every branch of the core counted
 	$(RUN) -m pytest -m "not spark" --cov=airflow_hudi/core --cov-report=term $(ARGS)
 
 .PHONY: test-spark

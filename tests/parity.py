@@ -25,6 +25,7 @@ from airflow_hudi.core.plans import (
     CleanerPlan,
     ClusteringPlan,
     CompactionPlan,
+    IndexPlan,
     LogCompactionPlan,
     Plan,
     PlannedSlice,
@@ -153,6 +154,8 @@ def _plan(plan: Plan) -> Json:
         }
     if isinstance(plan, RestorePlan):
         return {"savepoint": plan.savepoint, "targets": list(plan.targets)}
+    if isinstance(plan, IndexPlan):
+        return {"indexes": sorted([index.partition, index.up_to] for index in plan.indexes)}
     assert isinstance(plan, RollbackPlan)
     requests = [
         {

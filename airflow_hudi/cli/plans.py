@@ -77,7 +77,7 @@ def summary(plan: Plan | Defect) -> str:
         back_to = f", back to {plan.savepoint}" if plan.savepoint else ""
         return f"of {count(len(plan.targets), 'instant')}{back_to}"
     if isinstance(plan, IndexPlan):
-        return f"of {', '.join(plan.partitions)}"
+        return f"of {', '.join(index.partition for index in plan.indexes)}"
     return (plan.operation or "operation not recorded").lower()
 
 

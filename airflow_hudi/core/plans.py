@@ -143,11 +143,19 @@ class RestorePlan:
 
 
 @dataclass(frozen=True, slots=True)
+class PlannedIndex:
+    """One partition of the metadata table to be built, from all writes up to an instant."""
+
+    partition: str
+    up_to: InstantTime | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class IndexPlan:
     """Build partitions of the metadata table."""
 
     KIND: ClassVar[str] = "indexing"
-    partitions: tuple[str, ...]
+    indexes: tuple[PlannedIndex, ...]
 
 
 Plan: TypeAlias = (
@@ -315,8 +323,14 @@ def _restore(record: Record) -> Plan:
 
 
 def _indexing(record: Record) -> Plan:
-    infos = record.records("indexPartitionInfos")
-    return IndexPlan(tuple(info.text("metadataPartitionPath") or "" for info in infos))
+    return IndexPlan(
+        tuple(
+            PlannedIndex(
+                info.text("metadataPartitionPath") or "", _time(info.text("indexUptoInstant"))
+            )
+            for info in record.records("indexPartitionInfos")
+        )
+    )
 
 
 _DECODERS: dict[Action, Callable[[Record], Plan]] = {

@@ -13,6 +13,7 @@ from airflow_hudi.core.plans import (
     ClusteringPlan,
     IndexPlan,
     Plan,
+    PlannedIndex,
     ReplacePlan,
     RestorePlan,
     RollbackPlan,
@@ -119,13 +120,20 @@ def test_rollback_plan_tells_files_to_delete_from_log_blocks_to_undo() -> None:
 
 
 def test_index_plan() -> None:
-    info = record("I", metadataPartitionPath=["null", "string"])
+    texts = ["null", "string"]
+    info = record("I", metadataPartitionPath=texts, indexUptoInstant=texts)
     data = avro_file(
         "P",
         {"indexPartitionInfos": {"type": "array", "items": info}},
-        {"indexPartitionInfos": [{"metadataPartitionPath": "column_stats"}]},
+        {
+            "indexPartitionInfos": [
+                {"metadataPartitionPath": "column_stats", "indexUptoInstant": "30"}
+            ]
+        },
     )
-    assert the_plan("40.indexing.requested", data) == IndexPlan(("column_stats",))
+    assert the_plan("40.indexing.requested", data) == IndexPlan(
+        (PlannedIndex("column_stats", InstantTime("30")),)
+    )
 
 
 def a_replace_request(operation: str | None, *, has_plan: bool) -> bytes:
