@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from mypy_boto3_s3 import S3Client
@@ -20,22 +21,24 @@ def upload(client: S3Client, bucket: str, base: Path) -> None:
             client.put_object(Bucket=bucket, Key=f"lake/t/{name}", Body=path.read_bytes())
 
 
+@pytest.fixture(autouse=True)
+def boto3_finds_the_server(s3_endpoint: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_ENDPOINT_URL_S3", s3_endpoint)
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "testing")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "testing")
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
+
+
 @pytest.mark.parametrize("release", ["0.15.0", "1.2.0"])
 def test_the_command_line_reads_a_table_on_s3(
     release: str,
     bucket: str,
     client: S3Client,
-    s3_endpoint: str,
     tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     base = StoredTable(release, "mor_pending").unpack(tmp_path)
     upload(client, bucket, base)
-    monkeypatch.setenv("AWS_ENDPOINT_URL_S3", s3_endpoint)
-    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "testing")
-    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "testing")
-    monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
 
     for command in ("timeline", "plans", "table"):
         reports = []
@@ -50,7 +53,7 @@ def test_the_command_line_reads_a_table_on_s3(
         assert there == here
 
 
-def forget_completion_times(*reports: dict[str, object]) -> None:
+def forget_completion_times(*reports: dict[str, Any]) -> None:
     for report in reports:
         instants = report["instants"]
         for instant in instants if isinstance(instants, list) else [report["latest_write"]]:
@@ -59,14 +62,8 @@ def forget_completion_times(*reports: dict[str, object]) -> None:
 
 def test_no_table_there_is_one_sentence(
     bucket: str,
-    s3_endpoint: str,
-    monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.setenv("AWS_ENDPOINT_URL_S3", s3_endpoint)
-    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "testing")
-    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "testing")
-    monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
     assert main(["timeline", f"s3://{bucket}/nothing"]) == 1
     assert capsys.readouterr().err.startswith(
         f"airflow-hudi: no Hudi table at s3://{bucket}/nothing"
