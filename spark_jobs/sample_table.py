@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 
 from airflow_hudi.core.errors import AirflowHudiError
-from airflow_hudi.core.versions import RELEASES
+from airflow_hudi.core.versions import RELEASE_NAMES
 from airflow_hudi.spark import sample
 from airflow_hudi.spark.session import local_session
 
@@ -22,8 +22,7 @@ def main() -> int:
     """Make the table; 0 when a reader sees exactly the rows it must see."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("path", metavar="PATH")
-    names = [release.name for release in RELEASES]
-    parser.add_argument("--release", default=names[-1], choices=names, help="the Hudi release")
+    parser.add_argument("--release", default=RELEASE_NAMES[-1], choices=RELEASE_NAMES)
     options = parser.parse_args()
     path = Path(options.path).absolute()
     if (path / ".hoodie").exists():

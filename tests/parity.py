@@ -18,7 +18,7 @@ from airflow_hudi.core.filegroups import FileSlice
 from airflow_hudi.core.fileviews import TableFiles, load_file_groups, load_partitions
 from airflow_hudi.core.heartbeat import load_heartbeats
 from airflow_hudi.core.history import load_history
-from airflow_hudi.core.instants import Action, Instant, State
+from airflow_hudi.core.instants import Action, Instant, State, Zone
 from airflow_hudi.core.layout import Layout, comparable_action
 from airflow_hudi.core.markers import load_marked_instants, load_markers
 from airflow_hudi.core.plans import (
@@ -42,9 +42,9 @@ from airflow_hudi.core.timeline import Timeline, load_timeline
 Json = dict[str, Any]
 
 
-def our_view(base: Path) -> Json:
+def our_view(base: Path, *, zone: Zone | None = None) -> Json:
     """Everything our readers say about a table; a defect anywhere is an error here."""
-    table = open_table(str(base))
+    table = open_table(str(base), zone=zone)
     timeline = load_timeline(table)
     history = load_history(table)
     schema = load_schema(table, timeline)

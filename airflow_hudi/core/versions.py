@@ -127,6 +127,9 @@ RELEASES: tuple[Release, ...] = (
 )
 
 
+RELEASE_NAMES = tuple(known.name for known in RELEASES)
+
+
 def table_version(number: int) -> TableVersion:
     """What a table version number stands for, or :class:`UnknownTableVersion`."""
     for version in TABLE_VERSIONS:
@@ -140,7 +143,7 @@ def release(name: str) -> Release:
     for known in RELEASES:
         if known.name == name:
             return known
-    raise UnknownRelease(name, [known.name for known in RELEASES])
+    raise UnknownRelease(name, RELEASE_NAMES)
 
 
 def _numbers(versions: Iterable[TableVersion]) -> list[int]:

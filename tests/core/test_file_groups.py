@@ -160,3 +160,9 @@ def test_times_of_another_resolution_fall_back_to_the_requested_time() -> None:
         | files("f_0_10.parquet", ".f_10.log.1_0-0-0", "f_0_20.parquet")
     )
     assert slices_of(table)[1] == ("10", "f_0_10.parquet", (".f_10.log.1_0-0-0",))
+
+
+def test_log_files_are_in_the_order_they_are_merged_not_in_that_of_the_listing() -> None:
+    logs = (".f_10.log.2_0-0-0", ".f_10.log.10_0-0-0")
+    table = a_table({"10.deltacommit": b"{}"} | files("f_0_10.parquet", *logs), version="6")
+    assert slices_of(table)[0][2] == logs

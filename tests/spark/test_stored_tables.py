@@ -24,10 +24,14 @@ def test_hudi_sees_an_unpacked_table_as_it_saw_the_original(
     base = table.unpack(tmp_path)
     facts = table.describe()
 
-    view = engines[table.release].call(_VIEW, base=str(base))
+    engine = engines[table.release]
+    view = engine.call(_VIEW, base=str(base))
 
     # Plans still name the place where the table was built.
     assert _without(view, str(base), facts["built_at"]) == facts["view"]
+    if "metadata_table" in facts:
+        inner = engine.call(_VIEW, base=str(base / ".hoodie" / "metadata"))
+        assert _without(inner, str(base), facts["built_at"]) == facts["metadata_table"]
 
 
 def _without(view: dict[str, Any], *bases: str) -> Any:

@@ -16,7 +16,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from airflow_hudi.spark.engine.bundles import RELEASES
+from airflow_hudi.core.versions import RELEASE_NAMES
 from tests.spark.engines import EngineProcess
 from tests.tables.fixtures import StoredTable, pack
 from tests.tables.recipes import Recipe, recipes_for
@@ -55,7 +55,7 @@ def make_release(release: str, only: list[str]) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--release", nargs="*", default=RELEASES, choices=RELEASES)
+    parser.add_argument("--release", nargs="*", default=RELEASE_NAMES, choices=RELEASE_NAMES)
     parser.add_argument("--table", nargs="*", default=[])
     options = parser.parse_args()
     for release in options.release:

@@ -16,7 +16,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from airflow_hudi.core.errors import EnvironmentProblem, UnknownRelease
+from airflow_hudi.core.errors import EnvironmentProblem
+from airflow_hudi.core.versions import release as known_release
 from airflow_hudi.spark.java import check_pyspark, find_java
 
 _GROUP = "org.apache.hudi"
@@ -63,15 +64,11 @@ BUNDLES = {
         Bundle("1.2.0", 81),
     )
 }
-RELEASES = tuple(BUNDLES)
 
 
 def bundle_of(release: str) -> Bundle:
     """The bundle of a release this package drives; raises UnknownRelease."""
-    try:
-        return BUNDLES[release]
-    except KeyError:
-        raise UnknownRelease(release, RELEASES) from None
+    return BUNDLES[known_release(release).name]
 
 
 def cache_folder() -> Path:
