@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from airflow_hudi.core.errors import EnvironmentProblem, UnknownRelease
+from airflow_hudi.core.versions import RELEASE_NAMES
 from airflow_hudi.spark import java
 from airflow_hudi.spark.engine import bundles
 from airflow_hudi.spark.engine.session_conf import HUDI_SESSION_CONF, RELEASE_PROPERTY
@@ -137,7 +138,7 @@ def a_jar(path: Path) -> Path:
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "cache"
     monkeypatch.setenv("AIRFLOW_HUDI_CACHE", str(folder))
-    for release in bundles.RELEASES:
+    for release in RELEASE_NAMES:
         monkeypatch.delenv(bundles.bundle_of(release).variable, raising=False)
     return folder
 
