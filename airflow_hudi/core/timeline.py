@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
@@ -22,7 +23,7 @@ class Timeline:
 
     instants: tuple[Instant, ...] = ()
     files: tuple[InstantFile, ...] = ()
-    """Every file the instants were read from, also of the states that were passed."""
+    """Every file the instants were read from, also of states that were passed; sorted alike."""
     defects: tuple[Defect, ...] = ()
 
     def __iter__(self) -> Iterator[Instant]:
@@ -94,12 +95,11 @@ class Timeline:
     def files_of(self, instant: Instant) -> tuple[InstantFile, ...]:
         """Every file of one instant, from its first state to its last."""
         group = instant.action.completes_as
-        return tuple(
-            file
-            for file in self.files
-            if file.instant.requested_at == instant.requested_at
-            and file.instant.action.completes_as is group
+        same_time = slice(
+            bisect_left(self.files, instant.requested_at, key=_requested_at),
+            bisect_right(self.files, instant.requested_at, key=_requested_at),
         )
+        return tuple(f for f in self.files[same_time] if f.instant.action.completes_as is group)
 
 
 def load_timeline(table: Table) -> Timeline:
@@ -154,6 +154,10 @@ def _file_order(layout: Layout) -> Callable[[InstantFile], tuple[str, str, State
         )
 
     return order
+
+
+def _requested_at(file: InstantFile) -> InstantTime:
+    return file.instant.requested_at
 
 
 def _completion_order(instant: Instant) -> tuple[str, str, str]:
