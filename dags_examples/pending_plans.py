@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Look at a Hudi table from a task: which plans are waiting, and how old is the oldest?
+"""Look at a Hudi table from a task: which plans are waiting to be executed?
 
 No Spark is started; the timeline is read in milliseconds. Trigger it with the table's path.
 """

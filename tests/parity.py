@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from airflow_hudi.core.commits import CommitMetadata, is_completed_commit, load_commit
+from airflow_hudi.core.commits import CommitMetadata, load_commit
 from airflow_hudi.core.datafiles import FileGroupId
 from airflow_hudi.core.defects import Defect
 from airflow_hudi.core.filegroups import FileSlice
@@ -213,11 +213,10 @@ def _level_plan(plan: Json) -> Json:
 
 def _commits(table: Table, timeline: Timeline) -> Json:
     commits = {}
-    for instant in timeline:
-        if is_completed_commit(instant):
-            commit = load_commit(table, timeline, instant)
-            assert isinstance(commit, CommitMetadata), commit
-            commits[str(instant.requested_at)] = _commit(instant, commit)
+    for instant in timeline.completed().writes():
+        commit = load_commit(table, timeline, instant)
+        assert isinstance(commit, CommitMetadata), commit
+        commits[str(instant.requested_at)] = _commit(instant, commit)
     return commits
 
 

@@ -11,8 +11,13 @@ from typing import Any
 import pytest
 
 from airflow_hudi.cli import main
+from airflow_hudi.core.plans import load_pending_plans
 from airflow_hudi.core.properties import format_properties
+from airflow_hudi.core.storage import Content, Listing, LocalStorage
+from airflow_hudi.core.table import open_table
+from airflow_hudi.core.timeline import load_timeline
 from tests.builders import avro_file, the_properties
+from tests.tables.fixtures import StoredTable
 
 ROOT = Path(__file__).resolve().parents[1]
 TARGET = {
@@ -77,21 +82,141 @@ def test_timeline_as_json(capsys: pytest.CaptureFixture[str], table: Path) -> No
 def test_timeline_as_a_drawing(capsys: pytest.CaptureFixture[str], table: Path) -> None:
     text = said(capsys, "timeline", table)
     assert "orders · merge-on-read · table version 9 (layout 2)" in text
-    assert "● 2026-01-01 10:00:00.000  2026-01-01 10:00:02.500      2.5 s  commit" in text
-    assert "◐ 2026-01-01 10:10:00.000" in text
-    assert "rollback requested · of 20260101101000000 commit" in text
-    assert "clean requested · plan not readable: the file is empty" in text
+    assert (
+        "\n  2026-01-01\n● 20260101100000000  10:00:00.000 → 10:00:02.500   2.5 s  commit\n" in text
+    )
+    assert "◐ 20260101101000000  10:10:00.000 → …" in text
+    assert "commit inflight · for " in text
+    assert " · no heartbeat\n" in text
+    assert "rollback requested · of 20260101101000000 commit · for " in text
+    assert "clean requested · plan not readable: the file is empty · for " in text
 
 
-def test_history_is_asked_for(capsys: pytest.CaptureFixture[str], table: Path) -> None:
-    report = said_json(capsys, "timeline", table, "--history")
-    assert [instant["archived"] for instant in report["instants"]] == [False] * 4
+def unpacked(tmp_path: Path, name: str) -> Path:
+    return StoredTable("1.2.0", name).unpack(tmp_path)
 
 
-def test_plans(capsys: pytest.CaptureFixture[str], table: Path) -> None:
-    assert len(said_json(capsys, "plans", table)["instants"]) == 2
-    text = said(capsys, "plans", table, "--all")
-    assert "○ 20260101102000000 rollback requested" in text
+def test_history_comes_when_it_is_asked_for(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    base = unpacked(tmp_path, "archived")
+    plain = said_json(capsys, "timeline", base)["instants"]
+    whole = said_json(capsys, "timeline", base, "--history")["instants"]
+    archived = [instant for instant in whole if instant["archived"]]
+    assert archived
+    assert whole == [*archived, *plain]
+    assert f"archived up to here: {len(archived)} instants" in said(
+        capsys, "timeline", base, "--history"
+    )
+
+
+def test_an_instant_that_is_being_archived_is_shown_once(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    base = unpacked(tmp_path, "archived")
+    before = said_json(capsys, "timeline", base, "--history")["instants"]
+    oldest = before[0]
+    name = f"{oldest['requested_at']}_{oldest['completed_at']}.{oldest['action']}"
+    (base / ".hoodie" / "timeline" / name).write_bytes(b"still here")
+    after = said_json(capsys, "timeline", base, "--history")["instants"]
+    assert [i["requested_at"] for i in after].count(oldest["requested_at"]) == 1
+    assert len(after) == len(before)
+
+
+def test_a_service_is_told_from_a_write(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    base = unpacked(tmp_path, "mor_done")
+    text = said(capsys, "timeline", base)
+    for service in (
+        "commit (compaction)",
+        "deltacommit (logcompaction)",
+        "replacecommit (clustering)",
+    ):
+        assert service in text
+    planned = {i["planned_as"] for i in said_json(capsys, "timeline", base)["instants"]}
+    assert {"compaction", "logcompaction", "clustering", "deltacommit"} <= planned
+
+
+def test_a_dead_writer_is_seen(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    base = unpacked(tmp_path, "killed_writer")
+    assert "heartbeat expired, silent for" in said(capsys, "timeline", base)
+    assert "heartbeat expired, silent for" in said(capsys, "table", base)
+    (pending,) = [i for i in said_json(capsys, "timeline", base)["instants"] if "last_beat" in i]
+    (beat,) = said_json(capsys, "table", base)["heartbeats"]
+    assert beat == {"instant": pending["requested_at"], "last_beat": pending["last_beat"]}
+    Path(base, ".hoodie", ".heartbeat", pending["requested_at"]).touch()
+    assert "alive, last heartbeat" in said(capsys, "timeline", base)
+
+
+def test_plans_pending_and_carried_out(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    base = unpacked(tmp_path, "archived")
+    assert said_json(capsys, "plans", base)["instants"] == []
+    assert "no plans" in said(capsys, "plans", base)
+    done = said_json(capsys, "plans", base, "--all")["instants"]
+    assert {instant["state"] for instant in done} == {"completed"}
+    assert {instant["plan"]["kind"] for instant in done} == {"clean"}
+
+
+def test_every_kind_of_plan_is_drawn(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    text = said(capsys, "plans", unpacked(tmp_path, "mor_pending"))
+    assert "+ 1 log file" in text
+    assert "group 1, to become 1 file group:" in text
+    text = said(capsys, "plans", unpacked(tmp_path, "cow_history"))
+    assert "to delete, everything from" in text
+    assert "    delete " in text
+    assert "back to " in said(capsys, "plans", unpacked(tmp_path, "cow_restored"))
+    assert "of column_stats" in said(capsys, "plans", unpacked(tmp_path, "with_metadata"))
+
+
+def test_defects_of_the_timeline_are_shown_by_every_command(
+    capsys: pytest.CaptureFixture[str], table: Path
+) -> None:
+    (table / ".hoodie" / "timeline" / "20260101110000000.commit.half-written").touch()
+    for command in ("timeline", "plans", "table"):
+        assert "Not as it should be" in said(capsys, command, table)
+        (defect,) = said_json(capsys, command, table)["defects"]
+        assert defect["kind"] == "unknown_name"
+
+
+def test_writers_elsewhere_are_suspected(capsys: pytest.CaptureFixture[str], table: Path) -> None:
+    timeline = table / ".hoodie" / "timeline"
+    (timeline / "20260101120000000_20260101070001000.commit").touch()
+    assert "--timezone" in said(capsys, "timeline", table)
+
+
+def test_times_that_are_none_are_not_drawn_as_such(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    base = unpacked(tmp_path, "with_metadata")
+    text = said(capsys, "timeline", base / ".hoodie" / "metadata")
+    assert "before time" in text
+    assert "0000-00-00" not in text
+
+
+def test_one_listing_and_no_file_opened_that_is_not_needed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    base = unpacked(tmp_path, "mor_pending")
+    listed: list[str] = []
+    opened: list[str] = []
+    list_folder, read = LocalStorage.list_folder, LocalStorage.read_versioned
+
+    def watched_list(self: LocalStorage, path: str) -> Listing:
+        listed.append(path)
+        return list_folder(self, path)
+
+    def watched_read(self: LocalStorage, path: str) -> Content:
+        opened.append(path)
+        return read(self, path)
+
+    monkeypatch.setattr(LocalStorage, "list_folder", watched_list)
+    monkeypatch.setattr(LocalStorage, "read_versioned", watched_read)
+    table = open_table(str(base))
+    timeline = load_timeline(table)
+    assert (listed, opened) == ([".hoodie/timeline"], [".hoodie/hoodie.properties"])
+    planned = load_pending_plans(table, timeline)
+    assert listed == [".hoodie/timeline"]
+    assert len(opened) == 1 + len(planned)
+    assert all(path.endswith(".requested") for path in opened[1:])
 
 
 def test_table(capsys: pytest.CaptureFixture[str], table: Path) -> None:
@@ -114,7 +239,7 @@ def test_no_table_is_one_sentence(capsys: pytest.CaptureFixture[str], tmp_path: 
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["timeline", "ftp://x/y"], "no storage for ftp://x/y"),
+        (["timeline", "ftp://x/y"], "no storage for 'ftp://x/y'"),
         (["timeline", ".", "--timezone", "Mars"], "'Mars' is not a known time zone"),
     ],
 )
@@ -147,7 +272,7 @@ def run(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]
 def test_a_terminal_without_unicode_gets_plain_letters(table: Path) -> None:
     done = run("timeline", str(table), PYTHONIOENCODING="ascii")
     assert done.returncode == 0, done.stderr
-    assert "* 2026-01-01 10:00:00.000" in done.stdout
+    assert "* 20260101100000000  10:00:00.000 > 10:00:02.500" in done.stdout
     assert "o requested" in done.stdout
 
 

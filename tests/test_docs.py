@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the documents say is true: their code runs, their links lead somewhere, their commands are."""
+"""What the documents say is true: their code runs, their links and commands lead somewhere."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_the_first_example_of_the_readme_runs(
     exec(compile(example.replace("s3://lake/orders", str(base)), "README.md", "exec"), {})
     said = capsys.readouterr().out
     assert "deltacommit completed" in said
-    assert "compaction requested (FileGroupId(" in said
+    assert "compaction requested CompactionPlan(" in said
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)

@@ -31,6 +31,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         print(_output(options))
         sys.stdout.flush()
+    except KeyboardInterrupt:
+        return 130
     except BrokenPipeError:  # the reader of our output has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except AirflowHudiError as error:

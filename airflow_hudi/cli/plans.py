@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from airflow_hudi.cli.shared import MARK, count, head_line, instant_json, table_json
+from airflow_hudi.cli.shared import MARK, count, defect_lines, head_line, instant_json, table_json
 from airflow_hudi.core.defects import Defect
 from airflow_hudi.core.plans import (
     CleanerPlan,
@@ -24,7 +24,8 @@ from airflow_hudi.core.plans import (
     load_plans,
 )
 from airflow_hudi.core.table import Table
-from airflow_hudi.core.timeline import load_timeline
+from airflow_hudi.core.timeline import Timeline, load_timeline
+from airflow_hudi.core.values import to_json
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,13 +33,17 @@ class PlansReport:
     """What was read."""
 
     table: Table
+    timeline: Timeline
     planned: tuple[PlannedInstant, ...]
 
     def as_json(self) -> dict[str, Any]:
         """One object; every instant with its plan."""
         return {
             "table": table_json(self.table),
-            "instants": [instant_json(item.instant, plan=item.plan) for item in self.planned],
+            "instants": [
+                instant_json(self.timeline, item.instant, plan=item.plan) for item in self.planned
+            ],
+            "defects": to_json(self.timeline.defects),
         }
 
     def as_text(self) -> str:
@@ -50,14 +55,14 @@ class PlansReport:
             lines.extend(f"    {detail}" for detail in _details(item.plan))
         if not self.planned:
             lines.extend(["", "  no plans"])
-        return "\n".join(lines)
+        return "\n".join([*lines, *defect_lines(self.timeline.defects)])
 
 
 def load_report(table: Table, options: argparse.Namespace) -> PlansReport:
     """Read the plans of pending instants, or of all."""
     timeline = load_timeline(table)
     wanted = timeline if options.all else timeline.pending()
-    return PlansReport(table, load_plans(table, timeline, wanted))
+    return PlansReport(table, timeline, load_plans(table, wanted))
 
 
 def summary(plan: Plan | Defect) -> str:

@@ -4,16 +4,19 @@
 from __future__ import annotations
 
 import sys
+from datetime import datetime
 from typing import Any
 
 from airflow_hudi.core.defects import Defect
+from airflow_hudi.core.heartbeat import Heartbeat, HeartbeatPolicy
 from airflow_hudi.core.instants import Instant, State
 from airflow_hudi.core.plans import Plan
 from airflow_hudi.core.table import Table
+from airflow_hudi.core.timeline import Timeline
 from airflow_hudi.core.values import to_json
 
 MARK = {State.REQUESTED: "○", State.INFLIGHT: "◐", State.COMPLETED: "●"}
-_PLAIN = str.maketrans({"○": "o", "◐": "~", "●": "*", "·": "-", "…": "."})
+_PLAIN = str.maketrans({"○": "o", "◐": "~", "●": "*", "·": "-", "…": ".", "→": ">"})
 
 
 def printable(text: str) -> str:
@@ -40,7 +43,7 @@ def table_json(table: Table) -> dict[str, Any]:
 
 
 def instant_json(
-    instant: Instant, *, plan: Plan | Defect | None = None, is_archived: bool = False
+    timeline: Timeline, instant: Instant, *, plan: Plan | Defect | None = None
 ) -> dict[str, Any]:
     """An instant, with its plan or with what keeps the plan from being read."""
     data: dict[str, Any] = {
@@ -48,7 +51,7 @@ def instant_json(
         "completed_at": instant.completed_at,
         "action": instant.action.value,
         "state": instant.state.value,
-        "archived": is_archived,
+        "planned_as": timeline.planned_as(instant).value,
     }
     if isinstance(plan, Defect):
         data["plan"] = None
@@ -56,6 +59,26 @@ def instant_json(
     elif plan is not None:
         data["plan"] = _plan_json(plan)
     return data
+
+
+def heartbeat_text(beat: Heartbeat | None, *, now: datetime) -> str:
+    """Whether somebody is alive on an instant, as far as a heartbeat can tell."""
+    if beat is None:
+        return "no heartbeat"
+    age = duration((now - beat.last_beat).total_seconds())
+    if beat.is_expired(HeartbeatPolicy(), now=now):
+        return f"heartbeat expired, silent for {age}"
+    return f"alive, last heartbeat {age} ago"
+
+
+def duration(seconds: float) -> str:
+    """A length of time, with the precision a person wants at that length."""
+    if seconds < 100:
+        return f"{max(seconds, 0):.1f} s"
+    for unit, size in (("min", 60), ("h", 3600)):
+        if seconds / size < 100:
+            return f"{seconds / size:.0f} {unit}"
+    return f"{seconds / 86400:.0f} days"
 
 
 def head_line(table: Table) -> str:

@@ -4,12 +4,21 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime, timezone
 from typing import Any
 
-from airflow_hudi.cli.shared import defect_lines, head_line, instant_json, table_json
+from airflow_hudi.cli.shared import (
+    defect_lines,
+    head_line,
+    heartbeat_text,
+    instant_json,
+    table_json,
+)
 from airflow_hudi.core.defects import Defect
-from airflow_hudi.core.heartbeat import load_heartbeats
+from airflow_hudi.core.heartbeat import Heartbeat, load_heartbeats
+from airflow_hudi.core.instants import InstantTime
 from airflow_hudi.core.schemas import TableSchema, load_schema
 from airflow_hudi.core.table import Table
 from airflow_hudi.core.timeline import Timeline, load_timeline
@@ -23,7 +32,8 @@ class TableReport:
     table: Table
     timeline: Timeline
     schema: TableSchema | Defect | None
-    heartbeats: tuple[str, ...]
+    heartbeats: Mapping[InstantTime, Heartbeat]
+    now: datetime
 
     def as_json(self) -> dict[str, Any]:
         """One object: the head, keys, schema, counts, and all properties as they are."""
@@ -40,8 +50,8 @@ class TableReport:
                 "inflight": len(self.timeline.inflight()),
                 "requested": len(self.timeline.requested()),
             },
-            "latest_write": None if latest is None else instant_json(latest),
-            "heartbeats": to_json(self.heartbeats),
+            "latest_write": None if latest is None else instant_json(self.timeline, latest),
+            "heartbeats": to_json(tuple(self.heartbeats.values())),
             "defects": to_json(self.timeline.defects),
             "properties": to_json(properties.values),
         }
@@ -58,12 +68,20 @@ class TableReport:
             ("columns", self._columns()),
             ("instants", self._counts()),
             ("latest write", "none" if latest is None else str(latest)),
-            ("heartbeats", ", ".join(self.heartbeats) or "none"),
+            *self._beats(),
             ("time zone", zone),
             ("properties", f"{properties.source.value} file"),
         ]
         lines = [head_line(self.table), "", *(f"  {name:<16}{value}" for name, value in rows)]
         return "\n".join([*lines, *defect_lines(self.timeline.defects)])
+
+    def _beats(self) -> list[tuple[str, str]]:
+        if not self.heartbeats:
+            return [("heartbeats", "none")]
+        return [
+            ("heartbeat", f"{instant}: {heartbeat_text(beat, now=self.now)}")
+            for instant, beat in sorted(self.heartbeats.items())
+        ]
 
     def _columns(self) -> str:
         if isinstance(self.schema, TableSchema):
@@ -79,5 +97,10 @@ class TableReport:
 def load_report(table: Table, _: argparse.Namespace) -> TableReport:
     """Read the timeline, the newest schema, and who is alive."""
     timeline = load_timeline(table)
-    beats = tuple(load_heartbeats(table))
-    return TableReport(table, timeline, load_schema(table, timeline), beats)
+    return TableReport(
+        table,
+        timeline,
+        load_schema(table, timeline),
+        load_heartbeats(table),
+        datetime.now(tz=timezone.utc),
+    )

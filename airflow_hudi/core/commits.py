@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 
 from airflow_hudi.core.datafiles import FileGroupId
 from airflow_hudi.core.decoding import Record, decode_record, load_decoded
-from airflow_hudi.core.defects import Defect, vanished
-from airflow_hudi.core.instants import Instant, State
+from airflow_hudi.core.defects import Defect, missing
+from airflow_hudi.core.instants import Instant
 from airflow_hudi.core.layout import format_name
 from airflow_hudi.core.table import Table
 from airflow_hudi.core.timeline import Timeline
@@ -70,11 +70,11 @@ class CommitMetadata:
 
 def load_commit(table: Table, timeline: Timeline, instant: Instant) -> CommitMetadata | Defect:
     """The metadata of a commit, delta commit or replace commit, from the file of its state."""
-    folder = table.properties.timeline_folder
-    files = [f for f in timeline.files_of(instant) if f.instant.state is instant.state]
-    if not files:
-        return vanished(f"{folder}/{format_name(table.properties.layout, instant)}")
-    return load_decoded(table.storage, f"{folder}/{files[0].name}", decode_commit)
+    file = timeline.file_of(instant, instant.state)
+    if file is None:
+        name = format_name(table.properties.layout, instant)
+        return missing(f"{table.properties.timeline_folder}/{name}")
+    return load_decoded(table.storage, file.path, decode_commit)
 
 
 def decode_commit(data: bytes) -> CommitMetadata:
@@ -94,11 +94,6 @@ def decode_commit(data: bytes) -> CommitMetadata:
         },
         extra=record.text_mapping("extraMetadata"),
     )
-
-
-def is_completed_commit(instant: Instant) -> bool:
-    """Whether the instant has commit metadata that readers may rely on."""
-    return instant.state is State.COMPLETED and instant.action.value.endswith("commit")
 
 
 def _stat(record: Record, partition: str) -> WriteStat:

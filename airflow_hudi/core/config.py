@@ -13,7 +13,6 @@ class TableKey(str, Enum):
     DATABASE = "hoodie.database.name"
     TYPE = "hoodie.table.type"
     VERSION = "hoodie.table.version"
-    INITIAL_VERSION = "hoodie.table.initial.version"
     CHECKSUM = "hoodie.table.checksum"
     LAYOUT_VERSION = "hoodie.timeline.layout.version"
     TIMELINE_PATH = "hoodie.timeline.path"
@@ -24,12 +23,8 @@ class TableKey(str, Enum):
     PARTITION_FIELDS = "hoodie.table.partition.fields"
     PRECOMBINE_FIELD = "hoodie.table.precombine.field"
     ORDERING_FIELDS = "hoodie.table.ordering.fields"
-    BASE_FILE_FORMAT = "hoodie.table.base.file.format"
     CREATE_SCHEMA = "hoodie.table.create.schema"
     DROP_PARTITION_COLUMNS = "hoodie.datasource.write.drop.partition.columns"
-    METADATA_PARTITIONS = "hoodie.table.metadata.partitions"
-    METADATA_PARTITIONS_INFLIGHT = "hoodie.table.metadata.partitions.inflight"
-    RECORD_MERGE_MODE = "hoodie.record.merge.mode"
 
 
 class WriteKey(str, Enum):
@@ -44,6 +39,3 @@ class WriteKey(str, Enum):
     COMPACT_INLINE = "hoodie.compact.inline"
     COMPACT_SCHEDULE_INLINE = "hoodie.compact.schedule.inline"
     COMPACT_AFTER_DELTA_COMMITS = "hoodie.compact.inline.max.delta.commits"
-    METADATA_TABLE = "hoodie.metadata.enable"
-    HEARTBEAT_INTERVAL_MS = "hoodie.client.heartbeat.interval_in_ms"
-    HEARTBEAT_TOLERABLE_MISSES = "hoodie.client.heartbeat.tolerable.misses"

@@ -7,7 +7,6 @@ import re
 from dataclasses import dataclass
 
 from airflow_hudi.core.instants import InstantTime
-from airflow_hudi.core.logfiles import parse_log_name
 
 BASE_EXTENSIONS = ("parquet", "orc", "hfile", "lance")
 PARTITION_METAFILE = ".hoodie_partition_metadata"
@@ -47,9 +46,3 @@ def parse_base_name(name: str) -> BaseFileName | None:
     return BaseFileName(
         match["file_id"], match["token"], InstantTime(match["instant"]), match["extension"]
     )
-
-
-def file_id_of(name: str) -> str | None:
-    """The file id in the name of a base or log file, or None for any other file."""
-    parsed = parse_base_name(name) or parse_log_name(name)
-    return None if parsed is None else parsed.file_id

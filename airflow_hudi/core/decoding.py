@@ -43,10 +43,6 @@ class Record:
         """A whole number, or None where it is absent."""
         return self._typed(name, int)
 
-    def is_true(self, name: str) -> bool:
-        """Whether a switch is on; absent counts as off."""
-        return bool(self._typed(name, bool))
-
     def record(self, name: str) -> Record | None:
         """A record inside, or None where it is absent."""
         return None if self._fields.get(name) is None else Record(self._fields[name])

@@ -13,6 +13,7 @@ class DefectKind(str, Enum):
     EMPTY = "empty"
     UNREADABLE = "unreadable"
     VANISHED = "vanished"
+    MISSING = "missing"
     UNKNOWN_NAME = "unknown_name"
     COMPLETED_TWICE = "completed_twice"
 
@@ -37,6 +38,12 @@ def empty(path: str) -> Defect:
 def unreadable(path: str, because: object) -> Defect:
     """A file whose bytes make no sense."""
     return Defect(path, DefectKind.UNREADABLE, f"cannot be decoded: {because}"[:300])
+
+
+def missing(path: str) -> Defect:
+    """A file that should be there and was not listed."""
+    because = "there is no such file: an old Hudi did not write it, or somebody removed it"
+    return Defect(path, DefectKind.MISSING, because)
 
 
 def vanished(path: str) -> Defect:

@@ -10,16 +10,18 @@
     │   ├── UnknownStorage                  uri
     │   └── UnsafePath                      path
     ├── UnknownTableVersion (ValueError)    version, known
+    ├── UnknownLayout (ValueError)          layout, known
     ├── UnknownRelease (ValueError)         release, known
     ├── UnsupportedFeature                  feature, have, since
     ├── TableNotFound (FileNotFoundError)   uri
     ├── PropertiesUnreadable                uri, because
     ├── MissingPackage (ImportError)        package, needed_for, extra
     ├── EnvironmentProblem                  what, cure   (the Java, Spark or jar of this machine)
-    ├── StorageError
+    ├── StorageError                        .retryable as the storage judges it
     │   ├── ObjectNotFound (FileNotFoundError)   path
     │   └── OutcomeUnknown                  path: re-read, then decide; never blindly retry
     └── ConcurrencyError                    .retryable = True
+        ├── FolderLocked (TimeoutError)     folder, waited
         ├── ObjectExists (FileExistsError)  path
         └── VersionMismatch                 path, expected
 
@@ -68,7 +70,7 @@ class UnknownStorage(InvalidInput):
     def __init__(self, uri: str) -> None:
         self.uri = uri
         super().__init__(
-            f"no storage for {uri}: use a local path, file://…, or s3://bucket/… (s3a:// too)"
+            f"no storage for {uri!r}: use a local path, file://…, or s3://bucket/… (s3a:// too)"
         )
 
 
@@ -91,6 +93,18 @@ class UnknownTableVersion(AirflowHudiError, ValueError):
         super().__init__(
             f"table version {version} is unknown (known: {_listed(self.known)}); the table may come"
             " from a newer Hudi, so upgrade airflow-hudi before touching it"
+        )
+
+
+class UnknownLayout(AirflowHudiError, ValueError):
+    """The table's timeline is stored in a way this package has never seen."""
+
+    def __init__(self, layout: int, known: Iterable[int]) -> None:
+        self.layout = layout
+        self.known = tuple(known)
+        super().__init__(
+            f"timeline layout {layout} is unknown (known: {_listed(self.known)}); the table may"
+            " come from a newer Hudi, so upgrade airflow-hudi before touching it"
         )
 
 
@@ -188,6 +202,18 @@ class ConcurrencyError(AirflowHudiError):
     retryable = True
 
 
+class FolderLocked(ConcurrencyError, TimeoutError):
+    """Somebody holds a local folder's lock and does not let go of it."""
+
+    def __init__(self, folder: str, waited: float) -> None:
+        self.folder = folder
+        self.waited = waited
+        super().__init__(
+            f"another process held the lock of {folder} for {waited:.0f} s, nothing was written; it"
+            " may be stopped or hanging: try again, or find it with fuser"
+        )
+
+
 class ObjectExists(ConcurrencyError, FileExistsError):
     """The object to be created is already there."""
 
@@ -209,4 +235,4 @@ class VersionMismatch(ConcurrencyError):
 
 
 def _listed(values: Iterable[object]) -> str:
-    return ", ".join(str(value) for value in values)
+    return ", ".join(f"{value:d}" if isinstance(value, int) else str(value) for value in values)

@@ -4,6 +4,10 @@
 Which slice a log file belongs to is the delicate part. Up to table version 7 its name carries the
 slice's base instant. From 8 on it carries the write that made it, and the slice is the latest one
 that began before that write *completed*; the newest one while the write is pending.
+
+Hudi 1.x reads tables of version 6 by the second rule too, with the modification time of timeline
+files for the completion: a table that was copied, and so got new times, then shows log files on
+slices they were not written for. We stay with the name, as Hudi 0.x does.
 """
 
 from __future__ import annotations
@@ -17,6 +21,7 @@ from airflow_hudi.core.instants import Action, InstantTime, State
 from airflow_hudi.core.logfiles import LogFileName, parse_log_name, shipped_order
 from airflow_hudi.core.timeline import WRITES, Timeline
 
+_LAST_MILLISECOND = "999"
 _WRITERS = (*WRITES, Action.COMPACTION, Action.LOGCOMPACTION)
 
 NameT = TypeVar("NameT", BaseFileName, LogFileName)
@@ -66,12 +71,28 @@ class Visibility:
         """Whether readers may see a slice that began at this instant."""
         if self.first_slice is None or self.last_slice is None or time > self.last_slice:
             return False
-        return time in self.slices or time < self.first_slice
+        if time in self.slices or time < self.first_slice:
+            return True
+        # An instant of seconds only may be known by its last millisecond.
+        return time.endswith(_LAST_MILLISECOND) and time[: -len(_LAST_MILLISECOND)] in self.slices
 
     def is_completed(self, time: InstantTime) -> bool:
         """Whether the write at this instant is completed, or older than every write we know."""
         is_older = self.writes_from is not None and time < self.writes_from
         return is_older or time in self.completions
+
+
+def completion_times(timeline: Timeline) -> dict[InstantTime, InstantTime]:
+    """When each completed instant became visible.
+
+    A savepoint has its write's requested time and completes later; the write's own time counts,
+    which comes first on the timeline.
+    """
+    times: dict[InstantTime, InstantTime] = {}
+    for instant in timeline.completed():
+        if instant.completed_at is not None:
+            times.setdefault(instant.requested_at, instant.completed_at)
+    return times
 
 
 def visibility(timeline: Timeline) -> Visibility:
@@ -87,11 +108,7 @@ def visibility(timeline: Timeline) -> Visibility:
         slices=frozenset(slices),
         first_slice=min(slices, default=None),
         last_slice=max(slices, default=None),
-        completions={
-            instant.requested_at: instant.completed_at
-            for instant in timeline.completed()
-            if instant.completed_at is not None
-        },
+        completions=completion_times(timeline),
         active_from=active.requested_at if active else None,
         writes_from=writes.requested_at if writes else None,
     )

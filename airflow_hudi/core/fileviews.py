@@ -21,6 +21,7 @@ from airflow_hudi.core.filegroups import (
     PartitionFiles,
     TableView,
     build_file_groups,
+    completion_times,
     latest_slice,
     visibility,
 )
@@ -94,11 +95,7 @@ def load_table_view(table: Table, timeline: Timeline) -> tuple[TableView, tuple[
 def _archived_completions(table: Table) -> Callable[[], Mapping[InstantTime, InstantTime]]:
     @functools.cache
     def load() -> Mapping[InstantTime, InstantTime]:
-        return {
-            instant.requested_at: instant.completed_at
-            for instant in load_history(table).completed()
-            if instant.completed_at is not None
-        }
+        return completion_times(load_history(table))
 
     return load
 

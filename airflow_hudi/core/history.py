@@ -3,10 +3,11 @@
 
 from __future__ import annotations
 
+import functools
 import io
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from airflow_hudi.core.decoding import Record, Undecodable, load_decoded
@@ -14,7 +15,13 @@ from airflow_hudi.core.defects import Defect, DefectKind, unreadable
 from airflow_hudi.core.errors import MissingPackage, ObjectNotFound
 from airflow_hudi.core.instants import Action, Instant, InstantTime, State
 from airflow_hudi.core.layout import Layout, comparable_action
-from airflow_hudi.core.logblocks import AVRO_BLOCK, CorruptBlock, avro_records, read_blocks
+from airflow_hudi.core.logblocks import (
+    AVRO_BLOCK,
+    CorruptBlock,
+    LogBlock,
+    avro_records,
+    read_blocks,
+)
 from airflow_hudi.core.storage.base import Storage
 from airflow_hudi.core.table import Table
 from airflow_hudi.core.timeline import Timeline
@@ -66,26 +73,26 @@ def _load_log_files(storage: Storage, folder: str) -> Iterator[Instant | Defect]
     ]
     # newest first: where a merge of small files was cut short, the merged file's entries win
     for _, path in sorted(numbered, reverse=True):
-        entries = load_decoded(storage, path, _log_file_entries_at(path))
+        entries = load_decoded(storage, path, functools.partial(_log_file_entries, path))
         if not isinstance(entries, Defect):
             yield from entries
         elif entries.kind is not DefectKind.EMPTY:  # a new archive file begins empty
             yield entries
 
 
-def _log_file_entries_at(path: str) -> Any:
-    return lambda data: tuple(_log_file_entries(path, data))
+def _log_file_entries(path: str, data: bytes) -> list[Instant | Defect]:
+    return [entry for block in read_blocks(data) for entry in _block_entries(path, block)]
 
 
-def _log_file_entries(path: str, data: bytes) -> Iterator[Instant | Defect]:
-    for block in read_blocks(data):
-        if isinstance(block, CorruptBlock):
-            yield unreadable(path, f"at byte {block.offset}, {block.because}")
-        elif block.type == AVRO_BLOCK:
-            try:
-                yield from map(_archived_instant, avro_records(block))
-            except Undecodable as error:
-                yield unreadable(path, f"in the block at byte {block.offset}, {error}")
+def _block_entries(path: str, block: LogBlock | CorruptBlock) -> Iterator[Instant | Defect]:
+    if isinstance(block, CorruptBlock):
+        yield unreadable(path, f"at byte {block.offset}, {block.because}")
+    elif block.type == AVRO_BLOCK:
+        try:
+            for record in avro_records(block):
+                yield _or_defect(path, record, _archived_instant)
+        except Undecodable as error:
+            yield unreadable(path, f"in the block at byte {block.offset}, {error}")
 
 
 def _archived_instant(record: Record) -> Instant:
@@ -110,11 +117,12 @@ def _load_lsm(storage: Storage, folder: str) -> Iterator[Instant | Defect]:
             yield names
         return
     for name in names:
-        rows = load_decoded(storage, f"{folder}/{name}", _lsm_rows)
+        path = f"{folder}/{name}"
+        rows = load_decoded(storage, path, _lsm_rows)
         if isinstance(rows, Defect):
             yield rows
         else:
-            yield from rows
+            yield from (_or_defect(path, row, _lsm_instant) for row in rows)
 
 
 def _latest_manifest(storage: Storage, folder: str) -> str | None:
@@ -139,19 +147,19 @@ def _manifest_files(data: bytes) -> tuple[str, ...]:
     return tuple(name for name in names if name)
 
 
-def _lsm_rows(data: bytes) -> tuple[Instant, ...]:
+def _lsm_rows(data: bytes) -> tuple[Record, ...]:
     parquet = _pyarrow_parquet()
     try:
         file = parquet.ParquetFile(io.BytesIO(data))
         rows = file.read(columns=list(_COLUMNS), use_threads=False).to_pylist()
     except Exception as error:
         raise Undecodable(f"bad Parquet ({type(error).__name__}: {error})"[:200]) from error
-    return tuple(
-        _instant(
-            row.text("instantTime"), row.text("action"), State.COMPLETED, row.text("completionTime")
-        )
-        for row in map(Record, rows)
-    )
+    return tuple(map(Record, rows))
+
+
+def _lsm_instant(row: Record) -> Instant:
+    completed_at = row.text("completionTime")
+    return _instant(row.text("instantTime"), row.text("action"), State.COMPLETED, completed_at)
 
 
 def _pyarrow_parquet() -> Any:
@@ -164,6 +172,13 @@ def _pyarrow_parquet() -> Any:
 
 
 # Both ---------------------------------------------------------------------------------------------
+
+
+def _or_defect(path: str, record: Record, decode: Callable[[Record], Instant]) -> Instant | Defect:
+    try:
+        return decode(record)
+    except Undecodable as error:
+        return unreadable(path, error)
 
 
 def _state(text: str | None) -> State:

@@ -26,9 +26,14 @@ class Layout(IntEnum):
 class InstantFile:
     """One file of a timeline: which instant it speaks of, and in which state."""
 
-    name: str
+    path: str
     instant: Instant
     size: int
+
+    @property
+    def name(self) -> str:
+        """The last part of the path."""
+        return self.path.rpartition("/")[2]
 
     @property
     def is_legacy(self) -> bool:

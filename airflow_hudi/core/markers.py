@@ -19,6 +19,7 @@ MARKER_FOLDER = f"{METADATA_FOLDER}/.temp"
 
 _DIRECT = re.compile(r"(?P<file>.+)\.marker\.(?P<kind>CREATE|MERGE|APPEND)")
 _SERVER_FILE = re.compile(r"MARKERS[0-9]+", re.ASCII)
+_LINE_END = re.compile(r"\r\n|\r|\n")
 _TYPE_FILE = "MARKERS.type"
 
 
@@ -105,6 +106,6 @@ def _gathered(storage: Storage, paths: list[str]) -> Iterator[Marker | Defect]:
 
 def _lines(data: bytes) -> list[str]:
     try:
-        return [line for line in data.decode().splitlines() if line]
+        return [line for line in _LINE_END.split(data.decode()) if line]
     except UnicodeDecodeError as error:
         raise Undecodable(error) from error

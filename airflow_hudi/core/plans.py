@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from typing import ClassVar, TypeAlias
 
 from airflow_hudi.core.datafiles import FileGroupId
-from airflow_hudi.core.decoding import Record, decode_record, load_decoded
-from airflow_hudi.core.defects import Defect, DefectKind, vanished
+from airflow_hudi.core.decoding import Record, Undecodable, decode_record, load_decoded
+from airflow_hudi.core.defects import Defect, DefectKind, missing
 from airflow_hudi.core.instants import Action, Instant, InstantTime, State
 from airflow_hudi.core.table import Table
 from airflow_hudi.core.timeline import Timeline
@@ -37,31 +37,28 @@ class PlannedSlice:
 
 
 @dataclass(frozen=True, slots=True)
-class CompactionPlan:
-    """Merge log files into new base files."""
-
-    KIND: ClassVar[str] = "compaction"
+class _MergePlan:
     operations: tuple[PlannedSlice, ...]
     extra: Mapping[str, str] = field(default_factory=dict, hash=False)
 
     @property
     def file_groups(self) -> tuple[FileGroupId, ...]:
-        """The file groups it would rewrite, sorted."""
+        """The file groups it would work on, sorted."""
         return _groups(self.operations)
 
 
 @dataclass(frozen=True, slots=True)
-class LogCompactionPlan:
+class CompactionPlan(_MergePlan):
+    """Merge log files into new base files."""
+
+    KIND: ClassVar[str] = "compaction"
+
+
+@dataclass(frozen=True, slots=True)
+class LogCompactionPlan(_MergePlan):
     """Merge small log files into larger ones."""
 
     KIND: ClassVar[str] = "logcompaction"
-    operations: tuple[PlannedSlice, ...]
-    extra: Mapping[str, str] = field(default_factory=dict, hash=False)
-
-    @property
-    def file_groups(self) -> tuple[FileGroupId, ...]:
-        """The file groups it would add to, sorted."""
-        return _groups(self.operations)
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,17 +182,15 @@ def has_plan(action: Action) -> bool:
 
 def load_plan(table: Table, timeline: Timeline, instant: Instant) -> Plan | Defect | None:
     """The instant's plan, from its requested file; None where the action has none."""
-    requested = [f for f in timeline.files_of(instant) if f.instant.state is State.REQUESTED]
-    action = requested[0].instant.action if requested else instant.action
+    requested = timeline.file_of(instant, State.REQUESTED)
+    action = requested.instant.action if requested else instant.action
     if not has_plan(action):
         return None
-    folder = table.properties.timeline_folder
-    if not requested:
-        return vanished(f"{folder}/{instant.requested_at}.{action.value}.{State.REQUESTED.value}")
+    if requested is None:
+        name = f"{instant.requested_at}.{action.value}.{State.REQUESTED.value}"
+        return missing(f"{table.properties.timeline_folder}/{name}")
     decoder = _DECODERS[action]
-    plan = load_decoded(
-        table.storage, f"{folder}/{requested[0].name}", lambda data: decoder(decode_record(data))
-    )
+    plan = load_decoded(table.storage, requested.path, lambda data: decoder(decode_record(data)))
     is_empty = isinstance(plan, Defect) and plan.kind is DefectKind.EMPTY
     if is_empty and action is Action.REPLACECOMMIT:
         return ReplacePlan()  # writers of 0.x leave the request of an insert_overwrite empty
@@ -204,12 +199,12 @@ def load_plan(table: Table, timeline: Timeline, instant: Instant) -> Plan | Defe
 
 def load_pending_plans(table: Table, timeline: Timeline) -> tuple[PlannedInstant, ...]:
     """Every pending instant that has a plan, with it."""
-    return load_plans(table, timeline, timeline.pending())
+    return load_plans(table, timeline.pending())
 
 
-def load_plans(table: Table, timeline: Timeline, instants: Timeline) -> tuple[PlannedInstant, ...]:
-    """The instants that have a plan, with it."""
-    planned = ((instant, load_plan(table, timeline, instant)) for instant in instants)
+def load_plans(table: Table, timeline: Timeline) -> tuple[PlannedInstant, ...]:
+    """Every instant of a timeline that has a plan, with it."""
+    planned = ((instant, load_plan(table, timeline, instant)) for instant in timeline)
     return tuple(PlannedInstant(instant, plan) for instant, plan in planned if plan is not None)
 
 
@@ -238,13 +233,16 @@ def _slice(record: Record) -> PlannedSlice:
 
 
 def _compaction(record: Record) -> Plan:
-    operations = tuple(map(_slice, record.records("operations")))
-    return CompactionPlan(operations, record.text_mapping("extraMetadata"))
+    return CompactionPlan(*_merge(record))
 
 
 def _log_compaction(record: Record) -> Plan:
+    return LogCompactionPlan(*_merge(record))
+
+
+def _merge(record: Record) -> tuple[tuple[PlannedSlice, ...], dict[str, str]]:
     operations = tuple(map(_slice, record.records("operations")))
-    return LogCompactionPlan(operations, record.text_mapping("extraMetadata"))
+    return operations, record.text_mapping("extraMetadata")
 
 
 def _replace(record: Record) -> Plan:
@@ -282,8 +280,8 @@ def _files_to_clean(record: Record) -> dict[str, tuple[str, ...]]:
         return {
             partition: tuple(
                 file_name(path)
-                for path in (Record(info).text("filePath") for info in infos or ())
-                if path
+                for info in Record({"infos": infos}).records("infos")
+                if (path := info.text("filePath"))
             )
             for partition, infos in by_path.items()
         }
@@ -295,9 +293,12 @@ def _files_to_clean(record: Record) -> dict[str, tuple[str, ...]]:
 
 def _rollback(record: Record) -> Plan:
     target = record.record("instantToRollback")
+    time = target.text("commitTime") if target else None
+    if target is None or not time:
+        raise Undecodable("a rollback plan that does not say what it rolls back")
     return RollbackPlan(
-        target=InstantTime((target.text("commitTime") if target else None) or ""),
-        target_action=(target.text("action") if target else None) or "",
+        target=InstantTime(time),
+        target_action=target.text("action") or "",
         requests=tuple(map(_rollback_request, record.records("RollbackRequests"))),
     )
 

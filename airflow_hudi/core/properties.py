@@ -10,7 +10,13 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from airflow_hudi.core.config import TableKey
-from airflow_hudi.core.errors import ObjectNotFound, PropertiesUnreadable, TableNotFound
+from airflow_hudi.core.errors import (
+    ObjectNotFound,
+    PropertiesUnreadable,
+    TableNotFound,
+    UnknownLayout,
+    UnknownTableVersion,
+)
 from airflow_hudi.core.instants import LOCAL, UTC, Zone
 from airflow_hudi.core.layout import METADATA_FOLDER, Layout
 from airflow_hudi.core.storage.base import Storage
@@ -78,7 +84,10 @@ class TableProperties:
         said = self.get(TableKey.LAYOUT_VERSION)
         if said is None:
             return self.version.layout
-        return Layout(max(int(said), Layout.V1))  # layout 0 differs only in what writers do
+        number = max(int(said), Layout.V1)  # layout 0 differs only in what writers do
+        if number not in tuple(Layout):
+            raise UnknownLayout(number, tuple(Layout))
+        return Layout(number)
 
     @property
     def timeline_folder(self) -> str:
@@ -155,8 +164,9 @@ def _problem(properties: TableProperties) -> str | None:
     if not properties.has_valid_checksum:
         return "has a checksum that does not fit its table name"
     try:
-        # a version newer than we know is no damage: its timeline may still be read
         _ = (properties.type, properties.version_number, properties.layout)
+    except (UnknownLayout, UnknownTableVersion):
+        raise  # a newer Hudi's table is not damaged, and its backup would not help
     except ValueError as error:
         return f"has a value that makes no sense ({error})"
     return None

@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The table's schema as its writers recorded it: Avro, in the newest commit that has one."""
+"""The table's schema as its writers recorded it: Avro, in the newest commit that has one.
+
+Table services are passed over, for they evolve nothing; so do Hudi 0.15 to 1.1. Hudi 1.2 looks at
+their commits too, which differs only where a service ran with an outdated schema.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +14,7 @@ from typing import Any
 
 from airflow_hudi.core.commits import load_commit
 from airflow_hudi.core.config import TableKey
-from airflow_hudi.core.defects import Defect, unreadable
+from airflow_hudi.core.defects import Defect, DefectKind, unreadable
 from airflow_hudi.core.instants import Action, InstantTime
 from airflow_hudi.core.properties import PROPERTIES_PATH
 from airflow_hudi.core.table import Table
@@ -53,6 +57,8 @@ def load_schema(table: Table, timeline: Timeline) -> TableSchema | Defect | None
     for instant in reversed(timeline.completed().of(*_RECORDERS).instants):
         commit = load_commit(table, timeline, instant)
         if isinstance(commit, Defect):
+            if commit.kind is DefectKind.EMPTY:  # Hudi reads it as a commit that recorded nothing
+                continue
             return commit
         if commit.schema is not None and commit.operation not in _SERVICE_OPERATIONS:
             return parse_schema(table, commit.schema, instant.requested_at)
@@ -69,7 +75,10 @@ def parse_schema(table: Table, text: str, recorded_by: InstantTime | None) -> Ta
         names = {column["name"] for column in fields}
     except (ValueError, TypeError, KeyError, RecursionError) as error:
         return unreadable(source, f"the schema in it is no Avro record ({error})")
-    missing = [name for name in _dropped_columns(table) if name not in names]
+    dropped = _dropped_columns(table)
+    missing = [name for name in dropped if name not in names]
+    if missing and len(missing) < len(dropped):
+        return unreadable(source, f"of the partition columns only {', '.join(missing)} are dropped")
     fields.extend({"name": name, "type": ["null", "string"], "default": None} for name in missing)
     return TableSchema({**avro, "fields": fields}, recorded_by)
 

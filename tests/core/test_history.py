@@ -84,12 +84,12 @@ def test_layout_1_numbers_its_files_and_ignores_others() -> None:
 def test_layout_1_reads_around_damage() -> None:
     good = block(entry("10", "commit"))
     torn = block(entry("20", "commit"))[:-20]
-    odd = block(entry("40", "teleport"))
+    odd = block(entry("40", "teleport"), entry("50", "clean"))
     table = a_table(
         archive(n1=good + torn + block(entry("30", "commit")) + odd + b"tail", n2=b""), version="6"
     )
     history = load_history(table)
-    assert [i.requested_at for i in history] == ["10", "30"]
+    assert [i.requested_at for i in history] == ["10", "30", "50"]
     assert {defect.kind for defect in history.defects} == {DefectKind.UNREADABLE}
     said = " ".join(map(str, history.defects))
     assert f"at byte {len(good)}" in said
@@ -146,10 +146,10 @@ def test_layout_2_says_what_it_cannot_read_and_reads_the_rest() -> None:
         manifest_1=manifest("a", "gone", "torn", "odd"),
         a=A,
         torn=A[:-9],
-        odd=parquet(("40", "41", None)),
+        odd=parquet(("40", "41", None), ("50", "51", "commit")),
     )
     history = load_history(a_table(files))
-    assert [i.requested_at for i in history] == ["10", "20"]
+    assert [i.requested_at for i in history] == ["10", "20", "50"]
     kinds = [defect.kind for defect in history.defects]
     assert kinds == [DefectKind.VANISHED, DefectKind.UNREADABLE, DefectKind.UNREADABLE]
 

@@ -197,10 +197,24 @@ def test_a_damaged_plan_is_a_value(data: bytes, kind: DefectKind) -> None:
     assert defect.path == ".hoodie/timeline/10.compaction.requested"
 
 
-def test_an_inflight_service_without_its_request_has_a_vanished_plan() -> None:
+def test_an_inflight_service_without_its_request_misses_its_plan() -> None:
     defect = the_plan("10.compaction.inflight", b"")
     assert isinstance(defect, Defect)
-    assert defect.kind is DefectKind.VANISHED
+    assert defect.kind is DefectKind.MISSING
+    assert defect.path == ".hoodie/timeline/10.compaction.requested"
+
+
+def test_a_rollback_plan_without_a_target_is_damage() -> None:
+    data = avro_file("P", {"version": "int"}, {"version": 1})
+    defect = the_plan("40.rollback.requested", data)
+    assert isinstance(defect, Defect)
+    assert "does not say what it rolls back" in defect.because
+
+
+def test_a_cleaner_plan_of_another_shape_is_damage() -> None:
+    defect = the_plan("40.clean.requested", b'{"filePathsToBeDeletedPerPartition": {"p": 5}}')
+    assert isinstance(defect, Defect)
+    assert defect.kind is DefectKind.UNREADABLE
 
 
 def test_a_plan_that_vanishes_between_listing_and_reading_is_a_value() -> None:

@@ -5,7 +5,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from airflow_hudi.core.errors import PropertiesUnreadable, TableNotFound, UnknownTableVersion
+from airflow_hudi.core.errors import (
+    PropertiesUnreadable,
+    TableNotFound,
+    UnknownLayout,
+    UnknownTableVersion,
+)
 from airflow_hudi.core.instants import LOCAL, UTC
 from airflow_hudi.core.layout import Layout
 from airflow_hudi.core.properties import (
@@ -137,9 +142,8 @@ def test_a_missing_file_is_read_from_the_backup() -> None:
         text_of(table__checksum="12"),
         text_of(table__type="SIDEWAYS"),
         text_of(version="6", table__version="six"),
-        text_of(timeline__layout__version="7"),
     ],
-    ids=["empty", "cut after the comment", "cut in a key", "checksum", "type", "version", "layout"],
+    ids=["empty", "cut after the comment", "cut in a key", "checksum", "type", "version"],
 )
 def test_a_damaged_file_is_read_from_the_backup_or_said(damaged: bytes) -> None:
     assert load_properties(stored(damaged, text_of())).source is Source.BACKUP
@@ -157,6 +161,19 @@ def test_a_newer_version_is_read_but_not_pretended_to_be_known() -> None:
     assert properties.layout is Layout.V2
     with pytest.raises(UnknownTableVersion, match="table version 42 is unknown"):
         _ = properties.version
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        text_of(timeline__layout__version="7"),
+        b"hoodie.table.name=t\nhoodie.table.version=10\n",
+    ],
+    ids=["layout", "version"],
+)
+def test_a_newer_hudis_table_is_not_taken_for_a_damaged_one(text: bytes) -> None:
+    with pytest.raises((UnknownLayout, UnknownTableVersion), match="upgrade airflow-hudi"):
+        load_properties(stored(text, text_of()))
 
 
 def test_an_update_in_the_middle_is_waited_for() -> None:

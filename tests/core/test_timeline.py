@@ -80,7 +80,8 @@ def test_an_instant_completed_twice_is_said_and_counts_once() -> None:
     assert [instant.completed_at for instant in timeline] == ["20"]
     (defect,) = timeline.defects
     assert defect.kind is DefectKind.COMPLETED_TWICE
-    assert "two jobs executed one plan" in str(defect)
+    assert defect.path == ".hoodie/10_30.replacecommit"
+    assert "executed twice" in str(defect)
 
 
 def test_an_empty_completed_file_is_said_and_the_instant_stays() -> None:
@@ -165,6 +166,13 @@ def test_files_of_an_instant_are_all_its_states() -> None:
     assert instant is not None
     states = [file.instant.state for file in timeline.files_of(instant)]
     assert states == [State.REQUESTED, State.INFLIGHT, State.COMPLETED]
+
+
+def test_a_completed_service_is_known_by_what_it_was_planned_as() -> None:
+    files = listed("10.compaction.requested", "10_12.commit", "20_21.commit", "30.clean.inflight")
+    timeline = build_timeline(V2, files, UTC)
+    planned = [timeline.planned_as(instant) for instant in timeline]
+    assert planned == [Action.COMPACTION, Action.COMMIT, Action.CLEAN]
 
 
 NAMES = st.lists(

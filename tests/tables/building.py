@@ -44,14 +44,17 @@ NOT_PARTITIONED = {
     "hoodie.datasource.write.keygenerator.class": f"{_KEYS}.NonpartitionedKeyGenerator",
 }
 
-_DEFAULTS = {
-    "hoodie.datasource.write.recordkey.field": "id",
-    "hoodie.datasource.write.precombine.field": "ts",
-    "hoodie.datasource.write.keygenerator.class": f"{_KEYS}.SimpleKeyGenerator",
-    # Each recipe calls the services it wants, when it wants them.
+# Each recipe calls the services it wants, when it wants them.
+NO_SERVICES = {
     "hoodie.clean.automatic": "false",
     "hoodie.archive.automatic": "false",
     "hoodie.compact.inline": "false",
+}
+_DEFAULTS = {
+    **NO_SERVICES,
+    "hoodie.datasource.write.recordkey.field": "id",
+    "hoodie.datasource.write.precombine.field": "ts",
+    "hoodie.datasource.write.keygenerator.class": f"{_KEYS}.SimpleKeyGenerator",
     "hoodie.metadata.enable": "false",
     # Small and quick.
     "hoodie.embed.timeline.server": "false",
@@ -208,6 +211,15 @@ class TableInProgress:
                 client.logCompact(instant, True)  # noqa: FBT003
         self._note("log compaction executed", instant)
 
+    def begin_log_compaction(self, instant: str) -> None:
+        """Write its log file, and stop before the commit."""
+        with self.client() as client:
+            if self.hudi.before("1.1"):
+                client.logCompact(instant)
+            else:
+                client.logCompact(instant, False).getWriteStatuses().count()  # noqa: FBT003
+        self._note("log compaction begun and left inflight", instant)
+
     def schedule_clustering(self, partition: str | None = None) -> str:
         chosen = {"hoodie.clustering.plan.strategy.partition.selected": partition}
         with self.client({k: v for k, v in chosen.items() if v}) as client:
@@ -252,6 +264,29 @@ class TableInProgress:
             client.index(instant)
         self._note("indexing executed", instant)
 
+    def upgrade(self) -> None:
+        """To the release's own table version, under the table's lock; its writers follow."""
+        kept = {key: self.settings[key] for key in self.settings.keys() - table_version(6).keys()}
+        self.settings = kept
+        meta_client = self.hudi.meta_client(self.base)
+        # Not a write client's: on 1.0 that one leaves the upgrade's own compaction uncommitted.
+        builder = self.hudi.packages.config.HoodieWriteConfig.newBuilder().withPath(self.base)
+        properties = self.hudi.map({**self.options, **LOCKED})
+        config = builder.forTable(self.name).withProps(properties).build()
+        locks = self.hudi.packages.client.transaction.lock
+        lock = locks.LockManager(config, meta_client.getStorage())
+        version = self.hudi.packages.common.table.HoodieTableVersion.current()
+        upgrade = self.hudi.packages.table.upgrade
+        helper = upgrade.SparkUpgradeDowngradeHelper.getInstance()
+        lock.lock()
+        try:
+            steps = upgrade.UpgradeDowngrade(meta_client, config, self.hudi.context, helper)
+            steps.run(version, None)
+        finally:
+            lock.unlock()
+            lock.close()
+        self._note("upgraded to table version", str(version.versionCode()))
+
     # --- undoing -----------------------------------------------------------------------------
 
     def rollback(self, instant: str) -> None:
@@ -269,8 +304,9 @@ class TableInProgress:
             table.scheduleRollback(context, instant, target, False, False, False)  # noqa: FBT003
         return self._note(f"rollback of {self.hudi.requested_at(target)} scheduled", instant)
 
-    def savepoint(self) -> str:
-        instant = self.last_completed()
+    def savepoint(self, instant: str | None = None) -> str:
+        """Of the newest completed write, unless told which."""
+        instant = instant or self.last_completed()
         with self.client() as client:
             client.savepoint(instant, "tests", "kept")
         return self._note("savepoint", instant)
@@ -303,11 +339,35 @@ INDEXING = {
     "hoodie.metadata.index.bloom.filter.enable": "true",
     "hoodie.metadata.index.column.stats.enable": "true",
 }
+LOCKED = {
+    "hoodie.write.concurrency.mode": "optimistic_concurrency_control",
+    "hoodie.clean.failed.writes.policy": "LAZY",
+    "hoodie.write.lock.provider": (
+        "org.apache.hudi.client.transaction.lock.FileSystemBasedLockProvider"
+    ),
+}
 RETAIN_ONE_COMMIT = {
     "hoodie.cleaner.commits.retained": "1",  # 0.x
     "hoodie.clean.commits.retained": "1",
     "hoodie.cleaner.policy.failed.writes": "NEVER",
     "hoodie.clean.failed.writes.policy": "NEVER",  # or clean would roll back what we left pending
+}
+ARCHIVING = {
+    **RETAIN_ONE_COMMIT,
+    "hoodie.cleaner.policy.failed.writes": "EAGER",
+    "hoodie.clean.failed.writes.policy": "EAGER",
+    "hoodie.clean.automatic": "true",
+    "hoodie.archive.automatic": "true",
+    "hoodie.keep.min.commits": "2",
+    "hoodie.keep.max.commits": "3",
+    "hoodie.timeline.compaction.batch.size": "3",
+}
+COMPACT_TWO_LOGS = {
+    # A slice with one log file is left alone.
+    "hoodie.compaction.strategy": (
+        "org.apache.hudi.table.action.compact.strategy.LogFileNumBasedCompactionStrategy"
+    ),
+    "hoodie.compaction.logfile.num.threshold": "2",
 }
 
 

@@ -12,14 +12,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tests.tables.building import (
+    ARCHIVING,
     BY_REGION,
     BY_REGION_AND_DAY,
     BY_REGION_HIVE_STYLE,
+    COMPACT_TWO_LOGS,
     COW,
     EVOLVED,
     MOR,
+    NO_SERVICES,
     NOT_PARTITIONED,
-    RETAIN_ONE_COMMIT,
     TableInProgress,
     rows,
     table_version,
@@ -71,16 +73,21 @@ def cow_restored(spark: SparkSession, base: str) -> list[str]:
 
 def mor_done(spark: SparkSession, base: str) -> list[str]:
     """MOR, not partitioned: all services done once, a rollback, an evolved schema, deletes; then
-    a rollback plan of a delta commit left pending."""
+    a rollback plan of a delta commit left pending.
+
+    The savepoint has the requested time of a write before the compaction and completes after it;
+    it keeps the log files of that time from being cleaned.
+    """
     table = TableInProgress(spark, base, MOR, NOT_PARTITIONED)
     table.write(rows("1234"), "insert")
-    table.write(rows("12", ts=2))
-    table.write(rows("23", ts=3))
+    table.write(rows("1", ts=2))
+    table.cluster()
+    table.write(rows("12", ts=3))
+    kept = table.write(rows("23", ts=4))
     table.log_compact()
     table.write(rows("4"), "delete")
     table.compact(table.schedule_compaction())
-    table.write(rows("1", ts=4))
-    table.cluster()
+    table.savepoint(kept)
     table.write(
         [("5", "eu", "d1", 5, "e", "new"), ("1", "eu", "d1", 5, "e", None)], columns=EVOLVED
     )
@@ -90,6 +97,22 @@ def mor_done(spark: SparkSession, base: str) -> list[str]:
     table.clean()
     table.write([("2", "eu", "d1", 7, "f", "more")], columns=EVOLVED)
     table.schedule_rollback_of_last()
+    return table.steps
+
+
+def mor_replaced(spark: SparkSession, base: str) -> list[str]:
+    """MOR by region: file groups with log files replaced by an overwrite and by a dropped
+    partition, and written again; then a log compaction left inflight."""
+    table = TableInProgress(spark, base, MOR, BY_REGION)
+    regions = ["r1", "r2", "r3", "r4"]
+    table.write([row for region in regions for row in rows("12", region=region)], "insert")
+    table.write([row for region in regions for row in rows("1", region=region, ts=2)])
+    table.write(rows("3", region="r1", ts=3), "insert_overwrite")
+    table.delete_partition("r2")
+    table.write(rows("3", region="r1", ts=4) + rows("1", region="r2", ts=4))
+    table.write(rows("2", region="r4", ts=5))
+    table.begin_log_compaction(table.schedule_log_compaction())
+    table.write(rows("1", region="r3", ts=6) + rows("1", region="r4", ts=6))
     return table.steps
 
 
@@ -121,14 +144,7 @@ def archived(spark: SparkSession, base: str, version: int | None = None) -> list
     settings = {
         **BY_REGION_HIVE_STYLE,
         **(table_version(version) if version else {}),
-        **RETAIN_ONE_COMMIT,
-        "hoodie.cleaner.policy.failed.writes": "EAGER",
-        "hoodie.clean.failed.writes.policy": "EAGER",
-        "hoodie.clean.automatic": "true",
-        "hoodie.archive.automatic": "true",
-        "hoodie.keep.min.commits": "2",
-        "hoodie.keep.max.commits": "3",
-        "hoodie.timeline.compaction.batch.size": "3",
+        **ARCHIVING,
     }
     table = TableInProgress(spark, base, COW, settings)
     table.write(rows("12") + rows("3", region="us"), "insert")
@@ -138,6 +154,51 @@ def archived(spark: SparkSession, base: str, version: int | None = None) -> list
     for ts in range(4, 18):
         table.write(rows("1", ts=ts))
     return table.steps
+
+
+def mor_archived(
+    spark: SparkSession, base: str, version: int | None = None, *, beyond_savepoint: bool = False
+) -> list[str]:
+    """MOR by region: log files of archived writes, below a savepoint and in a quiet region."""
+    settings = {
+        **BY_REGION,
+        **(table_version(version) if version else {}),
+        **ARCHIVING,
+        **COMPACT_TWO_LOGS,
+        "hoodie.archive.beyond.savepoint": str(beyond_savepoint).lower(),
+    }
+    table = TableInProgress(spark, base, MOR, settings)
+    regions = ["eu", "us", "asia"]
+    table.write([row for region in regions for row in rows("12", region=region)], "insert")
+    table.write(rows("1", region="us", ts=2) + rows("1", ts=2))
+    table.write(rows("2", ts=3))
+    table.savepoint()
+    table.compact(table.schedule_compaction())
+    table.write(rows("1", region="asia", ts=4))
+    _two_writes_and_a_compaction(table, times=3)
+    table.write(rows("1", ts=20))
+    return table.steps
+
+
+def upgraded(spark: SparkSession, base: str) -> list[str]:
+    """MOR by region: made at table version 6, with archived history, and upgraded in place."""
+    settings = {**BY_REGION, **table_version(6), **ARCHIVING, **COMPACT_TWO_LOGS}
+    table = TableInProgress(spark, base, MOR, settings)
+    table.write(rows("12") + rows("1", region="us"), "insert")
+    table.write(rows("1", region="us", ts=2))
+    table.rollback(table.write(rows("2", ts=2, v="wrong")))
+    _two_writes_and_a_compaction(table, times=3)
+    table.write(rows("1", ts=20))
+    table.upgrade()
+    table.write(rows("2", ts=21), extra=NO_SERVICES)  # or the upgraded instants were archived
+    return table.steps
+
+
+def _two_writes_and_a_compaction(table: TableInProgress, *, times: int) -> None:
+    for ts in range(5, 5 + times):
+        table.write(rows("1", ts=ts))
+        table.write(rows("2", ts=ts))
+        table.compact(table.schedule_compaction())
 
 
 def with_metadata(spark: SparkSession, base: str) -> list[str]:
@@ -189,11 +250,14 @@ RECIPES = (
     Recipe("cow_history", f"{_HERE}:cow_history"),
     Recipe("cow_restored", f"{_HERE}:cow_restored"),
     Recipe("mor_done", f"{_HERE}:mor_done"),
+    Recipe("mor_replaced", f"{_HERE}:mor_replaced"),
     Recipe("mor_pending", f"{_HERE}:mor_pending"),
     Recipe("archived", f"{_HERE}:archived"),
+    Recipe("mor_archived", f"{_HERE}:mor_archived"),
     Recipe("with_metadata", f"{_HERE}:with_metadata"),
     Recipe("killed_writer", KILLED_WRITER),
     Recipe("lockless_writers", "tests.tables.races:lockless_writers", since=(1, 0)),
+    Recipe("upgraded", f"{_HERE}:upgraded", since=(1, 0)),
     Recipe("mor_pending_v6", f"{_HERE}:mor_pending", (1, 0), {"version": 6}),
     Recipe("archived_v6", f"{_HERE}:archived", (1, 2), {"version": 6}),
     Recipe("mor_pending_v8", f"{_HERE}:mor_pending", (1, 1), {"version": 8}),

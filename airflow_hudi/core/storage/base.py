@@ -38,10 +38,12 @@ class Listing:
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """The bytes of one object and the version they are."""
+    """The bytes of one object, the version they are, and when they were written."""
 
     data: bytes
     version: Version
+    modified_at: datetime
+    """Aware, in UTC; the storage's clock."""
 
 
 @runtime_checkable
@@ -49,7 +51,9 @@ class Storage(Protocol):
     """A tree of files below one root, such as a table's base path.
 
     Paths are relative to the root, with ``/`` between their parts; the empty path is the root.
-    Readers of an object see all of one write or nothing of it.
+    Readers of an object see all of one write or nothing of it. What a storage cannot do for reasons
+    of its own (permissions, network, a full disk) is a :class:`StorageError`, and where a write may
+    have happened all the same, :class:`OutcomeUnknown`.
     """
 
     @property
@@ -80,7 +84,9 @@ class Storage(Protocol):
     def replace(self, path: str, data: bytes, *, expected: Version) -> Version:
         """Write over the content that was read, or raise :class:`VersionMismatch`.
 
-        A missing object is a mismatch too: there is nothing to replace.
+        A missing object is a mismatch too: there is nothing to replace. Equal bytes may be an equal
+        version, so whoever must tell two writes apart (a lease that is renewed) puts something new
+        into each.
         """
         ...
 

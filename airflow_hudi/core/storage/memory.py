@@ -104,17 +104,16 @@ class InMemoryStorage:
 
     def read(self, path: str) -> bytes:
         """The whole object, or :class:`ObjectNotFound`."""
+        return self.read_versioned(path).data
+
+    def read_versioned(self, path: str) -> Content:
+        """The whole object with the digest of its bytes as its version."""
         key = self._key(path)
         with self._tree.lock:
             stored = self._tree.objects.get(key)
         if stored is None:
             raise ObjectNotFound(path)
-        return stored.data
-
-    def read_versioned(self, path: str) -> Content:
-        """The whole object with the digest of its bytes as its version."""
-        data = self.read(path)
-        return Content(data, content_version(data))
+        return Content(stored.data, content_version(stored.data), stored.modified_at)
 
     def create(self, path: str, data: bytes) -> Version:
         """Write a new object or raise :class:`ObjectExists`."""

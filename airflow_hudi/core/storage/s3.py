@@ -136,7 +136,8 @@ class S3Storage:
                 ) from error
             data = attempt(answer["Body"].read)
             if not isinstance(data, Exception):
-                return Content(data, Version(answer["ETag"]))
+                modified_at = answer["LastModified"].astimezone(timezone.utc)
+                return Content(data, Version(answer["ETag"]), modified_at)
             # botocore repeats requests, but not a body that broke off half way.
             pause = next(pauses, None)
             if pause is None:

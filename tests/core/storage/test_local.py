@@ -3,16 +3,19 @@ from __future__ import annotations
 
 import errno
 import os
+import signal
 import subprocess
 import sys
-from datetime import datetime, timezone
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
 
 from airflow_hudi.core.errors import (
     EnvironmentProblem,
+    FolderLocked,
     ObjectNotFound,
+    OutcomeUnknown,
     StorageError,
     VersionMismatch,
 )
@@ -178,7 +181,7 @@ def test_a_forbidden_folder_is_not_an_empty_one(storage: LocalStorage, tmp_path:
     storage.create("closed/a", b"1")
     (tmp_path / "closed").chmod(0)
     try:
-        with pytest.raises(PermissionError):
+        with pytest.raises(StorageError, match="closed cannot be used"):
             storage.list_folder("closed")
     finally:
         (tmp_path / "closed").chmod(0o700)
@@ -191,7 +194,7 @@ def test_refusals_of_the_system_are_not_taken_for_emptiness(
         raise PermissionError(errno.EACCES, "denied")
 
     monkeypatch.setattr(os, "scandir", refuse)
-    with pytest.raises(PermissionError):
+    with pytest.raises(StorageError, match="denied"):
         storage.list_folder("")
 
 
@@ -207,16 +210,73 @@ def test_without_hard_links_create_says_so_and_leaves_nothing(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_other_failures_of_create_are_passed_on(
+def test_other_failures_of_create_are_said(
     storage: LocalStorage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(*_: object) -> None:
         raise OSError(errno.EIO, "broken disk")
 
     monkeypatch.setattr(os, "link", fail)
-    with pytest.raises(OSError, match="broken disk"):
+    with pytest.raises(StorageError, match="broken disk"):
         storage.create("a", b"1")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_where_a_folder_should_be_is_no_existing_object(storage: LocalStorage) -> None:
+    storage.create("a", b"1")
+    with pytest.raises(StorageError) as raised:
+        storage.create("a/b", b"2")
+    assert not isinstance(raised.value, FileExistsError)
+
+
+def test_a_sync_that_fails_after_the_write_leaves_the_outcome_open(
+    storage: LocalStorage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise OSError(errno.EIO, "broken disk")
+
+    version = storage.create("a", b"1")
+    monkeypatch.setattr("airflow_hudi.core.storage.local._sync_folder", fail)
+    with pytest.raises(OutcomeUnknown, match="broken disk"):
+        storage.create("b", b"1")
+    assert storage.read("b") == b"1"
+    assert storage.replace("a", b"2", expected=version)
+
+
+def test_a_stopped_holder_of_the_lock_does_not_stop_the_others(tmp_path: Path) -> None:
+    storage = LocalStorage(tmp_path, patience=timedelta(milliseconds=50))
+    version = storage.create("a", b"1")
+    lock = f"fcntl.flock(os.open({str(tmp_path)!r}, os.O_RDONLY), fcntl.LOCK_EX)"
+    script = f"import fcntl, os; {lock}; print(flush=True); input()"
+    with subprocess.Popen(
+        [sys.executable, "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as holder:
+        assert holder.stdout is not None
+        holder.stdout.readline()
+        holder.send_signal(signal.SIGSTOP)
+        try:
+            with pytest.raises(FolderLocked, match="stopped or hanging") as raised:
+                storage.replace("a", b"2", expected=version)
+            assert raised.value.retryable
+            assert storage.read("a") == b"1"
+        finally:
+            holder.kill()
+    assert storage.replace("a", b"2", expected=version)
+
+
+def test_links_that_lead_nowhere_are_left_out(storage: LocalStorage, tmp_path: Path) -> None:
+    storage.create("a", b"1")
+    (tmp_path / "circle").symlink_to(tmp_path / "circle")
+    (tmp_path / "nowhere").symlink_to(tmp_path / "gone")
+    assert [file.name for file in storage.list_folder("").files] == ["a"]
+
+
+def test_content_says_when_it_was_written(storage: LocalStorage, tmp_path: Path) -> None:
+    storage.create("a", b"1")
+    os.utime(tmp_path / "a", ns=(0, 1_500_000_000_123_456_789))
+    assert storage.read_versioned("a").modified_at == datetime(
+        2017, 7, 14, 2, 40, 0, 123000, tzinfo=timezone.utc
+    )
 
 
 def test_a_folder_that_cannot_be_locked_is_said(
