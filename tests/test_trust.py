@@ -34,7 +34,8 @@ def a_certificate(name: str) -> bytes:
 
 def test_java_reads_every_certificate_of_the_file(tmp_path: Path) -> None:
     pem, store = tmp_path / "ca.pem", tmp_path / "cache" / "trust.p12"
-    pem.write_bytes(a_certificate("house") + a_certificate("other"))
+    broken = b"-----BEGIN CERTIFICATE-----\nbm8=\n-----END CERTIFICATE-----\n"
+    pem.write_bytes(a_certificate("house") + broken + b"# a comment\n" + a_certificate("other"))
     assert write_trust_store(pem, store)
     options = dict(
         option.removeprefix("-Djavax.net.ssl.").split("=") for option in trust_options(store)

