@@ -48,12 +48,14 @@ class TimelineReport:
 
     def as_json(self) -> dict[str, Any]:
         """One object; every instant carries its times, action and state, and a plan if pending."""
+        instants = [
+            *(instant_json(self.history, i) | {"archived": True} for i in self.history),
+            *(self._active_json(instant) for instant in self.active),
+        ]
         return {
             "table": table_json(self.table),
-            "instants": [
-                *(instant_json(self.history, i) | {"archived": True} for i in self.history),
-                *(self._active_json(instant) for instant in self.active),
-            ],
+            # sorted, for an old pending instant stays active while later ones are archived
+            "instants": sorted(instants, key=lambda instant: str(instant["requested_at"])),
             "defects": to_json((*self.history.defects, *self.active.defects)),
         }
 
