@@ -41,6 +41,21 @@ from airflow_hudi.core.timeline import Timeline, load_timeline
 
 Json = dict[str, Any]
 
+# What Hudi reads wrongly, by table: an upgrade that finds several archive files writes a history
+# file whose name gives a first instant after its last. Hudi 1.1 and 1.2 then overlook the file,
+# take an archived write for a pending one, and put its log file on the newest slice.
+READ_WRONGLY_BY_HUDI = {"upgraded_misnamed": ("file_slices", "latest_file_slices")}
+
+
+def assert_same(name: str, ours: Json, hudi: Json) -> None:
+    """Everything is equal, but for what Hudi is known to read wrongly, which must differ."""
+    wrong = READ_WRONGLY_BY_HUDI.get(name, ())
+    for key, value in hudi.items():
+        if key in wrong:
+            assert ours[key] != value, f"{key}: Hudi reads {name} rightly now"
+        else:
+            assert ours[key] == value, key
+
 
 def our_view(base: Path, *, zone: Zone | None = None) -> Json:
     """Everything our readers say about a table; a defect anywhere is an error here."""

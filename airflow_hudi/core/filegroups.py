@@ -63,9 +63,9 @@ class Visibility:
     last_slice: InstantTime | None
     completions: Mapping[InstantTime, InstantTime]
     """When each completed instant of the active timeline became visible."""
-    active_from: InstantTime | None
-    """Where the active timeline begins; what is older is in the archive."""
+    pending: frozenset[InstantTime]
     writes_from: InstantTime | None
+    """Where the active writes begin; what is older was completed, or it would be here."""
 
     def shows_slice(self, time: InstantTime) -> bool:
         """Whether readers may see a slice that began at this instant."""
@@ -75,11 +75,6 @@ class Visibility:
             return True
         # An instant of seconds only may be known by its last millisecond.
         return time.endswith(_LAST_MILLISECOND) and time[: -len(_LAST_MILLISECOND)] in self.slices
-
-    def is_completed(self, time: InstantTime) -> bool:
-        """Whether the write at this instant is completed, or older than every write we know."""
-        is_older = self.writes_from is not None and time < self.writes_from
-        return is_older or time in self.completions
 
 
 def completion_times(timeline: Timeline) -> dict[InstantTime, InstantTime]:
@@ -102,14 +97,13 @@ def visibility(timeline: Timeline) -> Visibility:
         for instant in timeline.of(*_WRITERS)
         if instant.state is State.COMPLETED or instant.action is Action.COMPACTION
     ]
-    active = timeline.first()
     writes = timeline.of(*_WRITERS).first()
     return Visibility(
         slices=frozenset(slices),
         first_slice=min(slices, default=None),
         last_slice=max(slices, default=None),
         completions=completion_times(timeline),
-        active_from=active.requested_at if active else None,
+        pending=frozenset(instant.requested_at for instant in timeline.pending()),
         writes_from=writes.requested_at if writes else None,
     )
 
@@ -124,15 +118,19 @@ class TableView:
     pending_compactions: Mapping[FileGroupId, InstantTime]
     replaced: frozenset[FileGroupId]
     archived_completions: Callable[[], Mapping[InstantTime, InstantTime]] = dict
-    """Asked only for log files older than the active timeline."""
+    """Asked only for log files of writes that are not on the active timeline."""
 
     def completed_at(self, time: InstantTime) -> InstantTime | None:
         """When the write at this instant became visible; None while it is pending."""
         known = self.visibility.completions.get(time)
-        start = self.visibility.active_from
-        if known is None and start is not None and time < start:
-            return self.archived_completions().get(time)
-        return known
+        if known is not None or time in self.visibility.pending:
+            return known
+        return self.archived_completions().get(time)
+
+    def is_completed(self, time: InstantTime) -> bool:
+        """Whether the write at this instant is completed, or older than every active write."""
+        start = self.visibility.writes_from
+        return (start is not None and time < start) or self.completed_at(time) is not None
 
 
 def build_file_groups(view: TableView, files: PartitionFiles) -> tuple[FileGroup, ...]:
@@ -156,11 +154,10 @@ def latest_slice(view: TableView, group: FileGroup) -> FileSlice | None:
     if not view.logs_name_their_write:
         is_being_compacted = view.pending_compactions.get(group.id) == newest.base_instant
         return replace(newest, base_file=None) if is_being_compacted else newest
-    is_completed = view.visibility.is_completed
     return FileSlice(
         newest.base_instant,
-        newest.base_file if is_completed(newest.base_instant) else None,
-        tuple(name for name in newest.log_files if is_completed(_log_time(name))),
+        newest.base_file if view.is_completed(newest.base_instant) else None,
+        tuple(name for name in newest.log_files if view.is_completed(_log_time(name))),
     )
 
 

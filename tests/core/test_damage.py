@@ -81,7 +81,11 @@ def defects_in(value: object) -> Iterator[Defect]:
             yield from defects_in(getattr(value, field.name))
 
 
-@pytest.fixture(scope="module", params=stored_tables(), ids=lambda t: f"{t.release}-{t.name}")
+# The formats on disk are two, and these releases write them; the others' files are no different.
+TABLES = [table for table in stored_tables() if table.release in ("0.15.0", "1.2.0")]
+
+
+@pytest.fixture(scope="module", params=TABLES, ids=lambda t: f"{t.release}-{t.name}")
 def storage(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> WatchedStorage:

@@ -1,7 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
+import io
 import json
+
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from airflow_hudi.core.datafiles import FileGroupId
 from airflow_hudi.core.defects import DefectKind
@@ -102,6 +106,22 @@ def test_a_pending_compaction_begins_a_slice_without_a_base_file() -> None:
         found = groups_of(table)
         assert [piece.base_instant for piece in found.groups[0].slices] == ["20", "10"]
         assert found.latest[F] == FileSlice(found.groups[0].slices[0].base_instant, None, (log,))
+
+
+def test_a_write_archived_behind_a_savepoint_is_still_completed() -> None:
+    # hoodie.archive.beyond.savepoint: the savepointed commit stays, later ones are archived
+    history = io.BytesIO()
+    rows = {"instantTime": ["20"], "completionTime": ["22"], "action": ["deltacommit"]}
+    pq.write_table(pa.table(rows), history)
+    table = a_table(
+        {"10_12.deltacommit": b"x", "10_13.savepoint": b"x", "50_52.deltacommit": b"x"}
+        | {".hoodie/timeline/history/_version_": b"1"}
+        | {".hoodie/timeline/history/manifest_1": b'{"files": [{"fileName": "a"}]}'}
+        | {".hoodie/timeline/history/a": history.getvalue()}
+        | files("f_0_10.parquet", ".f_20.log.1_0-0-0", ".f_30.log.1_0-0-0")
+    )
+    # 20 is in the archive; 30 was rolled back and is nowhere
+    assert groups_of(table).latest[F].log_files == (".f_20.log.1_0-0-0",)
 
 
 def test_files_of_failed_writes_are_not_seen() -> None:

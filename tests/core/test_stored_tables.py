@@ -12,7 +12,7 @@ from airflow_hudi.core.instants import Zone
 from airflow_hudi.core.table import open_table
 from airflow_hudi.core.timeline import Timeline, load_timeline
 from airflow_hudi.core.values import from_json, to_json
-from tests.parity import engines_view, our_view
+from tests.parity import assert_same, engines_view, our_view
 from tests.tables.fixtures import StoredTable, stored_tables
 
 TABLES = stored_tables()
@@ -33,10 +33,18 @@ def test_there_are_tables_of_every_release() -> None:
 def test_we_say_what_hudi_said(unpacked: tuple[StoredTable, Path]) -> None:
     table, base = unpacked
     view = table.describe()["view"]
-    hudi = engines_view(view)
     ours = our_view(base, zone=Zone(view["timezone"]))
-    for key, value in hudi.items():
-        assert ours[key] == value, key
+    assert_same(table.name, ours, engines_view(view))
+
+
+@pytest.mark.parametrize("release", ["1.1.1", "1.2.0"])
+def test_a_misnamed_history_file_is_not_overlooked(release: str, tmp_path: Path) -> None:
+    base = StoredTable(release, "upgraded_misnamed").unpack(tmp_path)
+    names = [path.stem.split("_") for path in base.glob(".hoodie/timeline/history/*.parquet")]
+    assert any(first > last for first, last, _ in names)
+    newest, oldest = our_view(base)["file_slices"]["us"]
+    assert newest["log_files"] == []
+    assert len(oldest["log_files"]) == 1
 
 
 def test_the_metadata_table_is_a_table_too(unpacked: tuple[StoredTable, Path]) -> None:
@@ -47,8 +55,7 @@ def test_the_metadata_table_is_a_table_too(unpacked: tuple[StoredTable, Path]) -
         return
     hudi = engines_view(facts["metadata_table"])
     ours = our_view(base / ".hoodie" / "metadata", zone=Zone(facts["view"]["timezone"]))
-    for key, value in hudi.items():
-        assert ours[key] == value, key
+    assert_same("metadata", ours, hudi)
 
 
 def test_the_checksum_java_wrote_is_valid(unpacked: tuple[StoredTable, Path]) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from airflow_hudi.core.instants import Zone
 from airflow_hudi.core.versions import RELEASE_NAMES
-from tests.parity import engines_view, our_view
+from tests.parity import assert_same, engines_view, our_view
 from tests.spark.engine_view import engine_view
 from tests.spark.engines import Engines
 from tests.spark.jvm import Hudi
@@ -35,11 +35,10 @@ def test_we_say_what_hudi_says(
     engine = engines[release]
     base, _ = recipe.build(engine, tmp_path)
 
-    hudi = engines_view(engine.call(_VIEW, base=str(base)))
-    ours = our_view(base)
+    hudi = engine.call(_VIEW, base=str(base))
 
-    for key, value in hudi.items():
-        assert ours[key] == value, key
+    ours = our_view(base, zone=Zone(hudi["timezone"]))
+    assert_same(recipe.name, ours, engines_view(hudi))
 
 
 def view_in_zone(spark: SparkSession, base: str, zone: str) -> dict[str, Any]:

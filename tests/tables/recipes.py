@@ -156,17 +156,9 @@ def archived(spark: SparkSession, base: str, version: int | None = None) -> list
     return table.steps
 
 
-def mor_archived(
-    spark: SparkSession, base: str, version: int | None = None, *, beyond_savepoint: bool = False
-) -> list[str]:
-    """MOR by region: log files of archived writes, below a savepoint and in a quiet region."""
-    settings = {
-        **BY_REGION,
-        **(table_version(version) if version else {}),
-        **ARCHIVING,
-        **COMPACT_TWO_LOGS,
-        "hoodie.archive.beyond.savepoint": str(beyond_savepoint).lower(),
-    }
+def mor_archived(spark: SparkSession, base: str) -> list[str]:
+    """MOR by region: log files of archived writes, kept by a savepoint, and in quiet regions."""
+    settings = {**BY_REGION, **ARCHIVING, **COMPACT_TWO_LOGS}
     table = TableInProgress(spark, base, MOR, settings)
     regions = ["eu", "us", "asia"]
     table.write([row for region in regions for row in rows("12", region=region)], "insert")
@@ -180,15 +172,21 @@ def mor_archived(
     return table.steps
 
 
-def upgraded(spark: SparkSession, base: str) -> list[str]:
-    """MOR by region: made at table version 6, with archived history, and upgraded in place."""
-    settings = {**BY_REGION, **table_version(6), **ARCHIVING, **COMPACT_TWO_LOGS}
+def upgraded(spark: SparkSession, base: str, *, archives: str = "one") -> list[str]:
+    """MOR by region: made at table version 6, with archived history, and upgraded in place.
+
+    From several archive files, newest first, an upgrade makes one whose name gives a minimum above
+    its maximum. Hudi then overlooks it when it asks for the completion of an archived write: at
+    once from 1.1 on, after three days on 1.0.
+    """
+    archive = {"hoodie.archive.automatic": str(archives == "several").lower()}
+    settings = {**BY_REGION, **table_version(6), **ARCHIVING, **COMPACT_TWO_LOGS, **archive}
     table = TableInProgress(spark, base, MOR, settings)
     table.write(rows("12") + rows("1", region="us"), "insert")
     table.write(rows("1", region="us", ts=2))
     table.rollback(table.write(rows("2", ts=2, v="wrong")))
     _two_writes_and_a_compaction(table, times=3)
-    table.write(rows("1", ts=20))
+    table.write(rows("1", ts=20), extra={"hoodie.archive.automatic": "true"})
     table.upgrade()
     table.write(rows("2", ts=21), extra=NO_SERVICES)  # or the upgraded instants were archived
     return table.steps
@@ -258,6 +256,7 @@ RECIPES = (
     Recipe("killed_writer", KILLED_WRITER),
     Recipe("lockless_writers", "tests.tables.races:lockless_writers", since=(1, 0)),
     Recipe("upgraded", f"{_HERE}:upgraded", since=(1, 0)),
+    Recipe("upgraded_misnamed", f"{_HERE}:upgraded", (1, 1), {"archives": "several"}),
     Recipe("mor_pending_v6", f"{_HERE}:mor_pending", (1, 0), {"version": 6}),
     Recipe("archived_v6", f"{_HERE}:archived", (1, 2), {"version": 6}),
     Recipe("mor_pending_v8", f"{_HERE}:mor_pending", (1, 1), {"version": 8}),
