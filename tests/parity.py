@@ -127,7 +127,7 @@ def _last_states(layout: Layout, instants: Iterable[Json]) -> list[Json]:
     for instant in instants:
         action = comparable_action(layout, Action(instant["action"])).value
         key = (instant["requested_at"], action)
-        if key not in last or State(last[key]["state"]) < State(instant["state"]):
+        if key not in last or State(last[key]["state"]).rank < State(instant["state"]).rank:
             last[key] = _completed_only(instant)
     return [last[key] for key in sorted(last)]
 

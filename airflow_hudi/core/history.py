@@ -55,7 +55,7 @@ def _last_states(layout: Layout, instants: Iterable[Instant]) -> tuple[Instant, 
     last: dict[tuple[str, str], Instant] = {}
     for instant in instants:
         key = (instant.requested_at, comparable_action(layout, instant.action).value)
-        if key not in last or last[key].state < instant.state:
+        if key not in last or last[key].state.rank < instant.state.rank:
             last[key] = instant
     return tuple(last[key] for key in sorted(last))
 

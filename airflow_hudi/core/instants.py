@@ -7,7 +7,6 @@ import re
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone, tzinfo
 from enum import Enum
-from functools import total_ordering
 from typing import NewType
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -58,21 +57,20 @@ _COMPLETES_AS = {
 }
 
 
-@total_ordering
 class State(Enum):
-    """How far an instant has come. Later states are greater."""
+    """How far an instant has come."""
 
     REQUESTED = "requested"
     INFLIGHT = "inflight"
     COMPLETED = "completed"
 
-    def __lt__(self, other: object) -> bool:
-        if not isinstance(other, State):
-            return NotImplemented
-        return _STATES.index(self) < _STATES.index(other)
+    @property
+    def rank(self) -> int:
+        """Its place in the order in which an instant passes through the states."""
+        return _RANKS[self]
 
 
-_STATES = tuple(State)
+_RANKS = {state: rank for rank, state in enumerate(State)}
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import functools
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -137,14 +138,17 @@ def build_timeline(layout: Layout, files: tuple[FileInfo, ...], zone: Zone) -> T
             if file.size == 0:
                 defects.append(empty(file.path))
         found.append(InstantFile(file.path, instant, file.size))
+    found.sort(key=functools.partial(_file_order, layout))
     winners, twice = _winners(layout, found)
-    return Timeline(winners, tuple(sorted(found, key=_file_order(layout))), (*defects, *twice))
+    return Timeline(winners, tuple(found), (*defects, *twice))
 
 
-def _winners(layout: Layout, files: list[InstantFile]) -> tuple[tuple[Instant, ...], list[Defect]]:
+def _winners(
+    layout: Layout, ordered: list[InstantFile]
+) -> tuple[tuple[Instant, ...], list[Defect]]:
     best: dict[tuple[InstantTime, Action], InstantFile] = {}
     defects: list[Defect] = []
-    for file in sorted(files, key=_file_order(layout)):
+    for file in ordered:
         key = (file.instant.requested_at, comparable_action(layout, file.instant.action))
         seen = best.get(key)
         if seen is not None and seen.instant.state is State.COMPLETED:
@@ -154,19 +158,15 @@ def _winners(layout: Layout, files: list[InstantFile]) -> tuple[tuple[Instant, .
     return tuple(file.instant for file in best.values()), defects
 
 
-def _file_order(layout: Layout) -> Callable[[InstantFile], tuple[str, str, State, str, str]]:
-    def order(file: InstantFile) -> tuple[str, str, State, str, str]:
-        instant = file.instant
-        group = comparable_action(layout, instant.action).value
-        return (
-            instant.requested_at,
-            group,
-            instant.state,
-            instant.completed_at or "",
-            instant.action.value,
-        )
-
-    return order
+def _file_order(layout: Layout, file: InstantFile) -> tuple[str, str, int, str, str]:
+    instant = file.instant
+    return (
+        instant.requested_at,
+        comparable_action(layout, instant.action).value,
+        instant.state.rank,
+        instant.completed_at or "",
+        instant.action.value,
+    )
 
 
 def _requested_at(file: InstantFile) -> InstantTime:

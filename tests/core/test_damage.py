@@ -25,7 +25,7 @@ from airflow_hudi.core.table import load_table
 from airflow_hudi.core.timeline import load_timeline
 from tests.tables.fixtures import StoredTable, stored_tables
 
-SAMPLE = 12
+SAMPLE = 8
 MAY_BE_EMPTY = ("replacecommit.requested", ".archive.", "manifest_", "MARKERS")
 NAMES_THE_REST = ("_version_", "MARKERS.type")  # without it the reader looks for itself
 

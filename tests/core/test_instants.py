@@ -23,7 +23,8 @@ def test_instant_time_refuses_anything_else(text: str) -> None:
 
 
 def test_states_are_ordered_by_how_far_they_are() -> None:
-    assert sorted([State.COMPLETED, State.REQUESTED, State.INFLIGHT]) == list(State)
+    states = [State.COMPLETED, State.REQUESTED, State.INFLIGHT]
+    assert sorted(states, key=lambda state: state.rank) == list(State)
 
 
 @pytest.mark.parametrize(
