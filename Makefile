@@ -49,8 +49,12 @@ test-fast: $(READY) ## tests without Spark, under a minute
 coverage: $(READY) ## the same, and every branch of the core counted
 	$(RUN) -m pytest -m "not spark" --cov=airflow_hudi/core --cov-report=term $(ARGS)
 
+.PHONY: bundles
+bundles: $(READY) ## download the Hudi bundles, once
+	@$(RUN) -m airflow_hudi.spark.engine.bundles
+
 .PHONY: test-spark
-test-spark: $(READY) ## tests on real Spark with every Hudi release
+test-spark: bundles ## tests on real Spark with every Hudi release
 	$(RUN) -m pytest -m spark $(ARGS)
 
 .PHONY: check
@@ -80,7 +84,7 @@ demo: $(READY) ## make a real Hudi table on local Spark and look at it without a
 	@echo "  $(RUN) -m airflow_hudi timeline $(DEMO_TABLE) --json"
 
 .PHONY: fixtures
-fixtures: $(READY) ## make the zipped tables of tests/tables anew, with every Hudi release
+fixtures: bundles ## make the zipped tables of tests/tables anew, with every Hudi release
 	$(RUN) -m tests.tables.make_fixtures
 
 .PHONY: benchmark

@@ -157,6 +157,16 @@ def test_coordinates_name_the_bundle_for_spark_3_5() -> None:
     ]
 
 
+def test_the_command_names_each_jar_and_says_what_is_wrong(
+    cached: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    a_jar(cached)
+    assert bundles.main(["1.2.0"]) == 0
+    assert capsys.readouterr().out == f"Hudi 1.2.0: {cached}\n"
+    assert bundles.main(["0.14.0"]) == 1
+    assert "choose one of 0.15.0" in capsys.readouterr().err
+
+
 def test_an_unknown_release_is_refused_with_the_known_ones() -> None:
     with pytest.raises(UnknownRelease, match=r"0\.15\.0, 1\.0\.2, 1\.1\.1, 1\.2\.0"):
         bundles.bundle_jar("9.9.9")

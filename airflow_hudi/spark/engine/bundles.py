@@ -12,11 +12,12 @@ import sys
 import tempfile
 import time
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from airflow_hudi.core.errors import EnvironmentProblem
+from airflow_hudi.core.errors import AirflowHudiError, EnvironmentProblem
+from airflow_hudi.core.versions import RELEASE_NAMES
 from airflow_hudi.core.versions import release as known_release
 from airflow_hudi.spark.java import Java, check_pyspark, find_java, is_packaged
 from airflow_hudi.spark.trust import named_certificates, trust_options, write_trust_store
@@ -95,6 +96,17 @@ def bundle_jar(release: str, *, jar: str | Path | None = None) -> Path:
         if not _is_jar(cached):  # another process may have been here while we waited
             _download(bundle, ivy)
     return cached
+
+
+def main(releases: Sequence[str]) -> int:
+    """Have the bundles of these releases here, or of all; each one's place is printed."""
+    try:
+        for release in releases or RELEASE_NAMES:
+            sys.stdout.write(f"Hudi {release}: {bundle_jar(release)}\n")
+    except AirflowHudiError as error:
+        _say(str(error))
+        return 1
+    return 0
 
 
 def _checked(path: Path, bundle: Bundle) -> Path:
@@ -189,3 +201,7 @@ def _spark_home() -> Path:
 def _say(line: str) -> None:
     sys.stderr.write(f"{line}\n")
     sys.stderr.flush()
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
