@@ -10,6 +10,8 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from py4j.protocol import Py4JJavaError
+
 from tests.spark.jvm import Hudi, entries, items, strings
 
 if TYPE_CHECKING:
@@ -35,7 +37,7 @@ def engine_view(spark: SparkSession, base: str) -> Json:
         "instants": _instants(hudi, timeline),
         "archived": _instants(hudi, meta_client.getArchivedTimeline()),
         "plans": _plans(hudi, meta_client),
-        "schema": _schema(hudi, base, timeline),
+        "schema": _schema(hudi, base),
         "commit_metadata": _commit_metadata(hudi, timeline),
         **_files(hudi, meta_client, base),
         "heartbeats": _heartbeats(hudi, meta_client, base),
@@ -56,9 +58,13 @@ def _instants(hudi: Hudi, timeline: Any) -> list[Json]:
     ]
 
 
-def _schema(hudi: Hudi, base: str, timeline: Any) -> Any:
-    completed = timeline.getCommitsTimeline().filterCompletedInstants()
-    return None if completed.empty() else json.loads(hudi.table_schema(base))
+def _schema(hudi: Hudi, base: str) -> Any:
+    try:
+        return json.loads(hudi.table_schema(base))
+    except Py4JJavaError as error:
+        if "No schema found" not in str(error.java_exception):
+            raise
+        return None
 
 
 # --- plans -----------------------------------------------------------------------------------
