@@ -32,10 +32,10 @@ from airflow_hudi.core.plans import (
     ReplacePlan,
     RestorePlan,
     RollbackPlan,
-    file_name,
     load_pending_plans,
 )
 from airflow_hudi.core.schemas import TableSchema, load_schema
+from airflow_hudi.core.storage.base import file_name
 from airflow_hudi.core.table import Table, open_table
 from airflow_hudi.core.timeline import Timeline, load_timeline
 

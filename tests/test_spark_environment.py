@@ -123,8 +123,8 @@ def test_pyspark_is_judged_by_what_is_installed(
 ) -> None:
     problem = pyspark_problem(distributions, importable=importable)
 
-    assert problem is None if says is None else says in (problem or "")
-    assert problem is None or "pip install 'airflow-hudi[local]'" in problem
+    assert problem is None if says is None else says in str(problem)
+    assert problem is None or "pip install 'airflow-hudi[local]'" in str(problem)
 
 
 def a_jar(path: Path) -> Path:

@@ -18,7 +18,7 @@ from airflow_hudi.cli.shared import (
 )
 from airflow_hudi.core.defects import Defect
 from airflow_hudi.core.heartbeat import Heartbeat, load_heartbeats
-from airflow_hudi.core.instants import InstantTime
+from airflow_hudi.core.instants import Instant, InstantTime
 from airflow_hudi.core.schemas import TableSchema, load_schema
 from airflow_hudi.core.table import Table
 from airflow_hudi.core.timeline import Timeline, load_timeline
@@ -38,7 +38,7 @@ class TableReport:
     def as_json(self) -> dict[str, Any]:
         """One object: the head, keys, schema, counts, and all properties as they are."""
         properties = self.table.properties
-        latest = self.timeline.completed().writes().latest()
+        latest = self._latest_write()
         return {
             "table": table_json(self.table),
             "record_key_fields": to_json(properties.record_key_fields),
@@ -59,7 +59,7 @@ class TableReport:
     def as_text(self) -> str:
         """The same, for people."""
         properties = self.table.properties
-        latest = self.timeline.completed().writes().latest()
+        latest = self._latest_write()
         zone = self.table.zone.name or "local (that of its writers, taken as this machine's)"
         rows = [
             ("record key", ", ".join(properties.record_key_fields) or "none"),
@@ -74,6 +74,9 @@ class TableReport:
         ]
         lines = [head_line(self.table), "", *(f"  {name:<16}{value}" for name, value in rows)]
         return "\n".join([*lines, *defect_lines(self.timeline.defects)])
+
+    def _latest_write(self) -> Instant | None:
+        return self.timeline.completed().writes().latest()
 
     def _beats(self) -> list[tuple[str, str]]:
         if not self.heartbeats:

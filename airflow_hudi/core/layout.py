@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 from airflow_hudi.core.instants import Action, Instant, InstantTime, State
+from airflow_hudi.core.storage.base import file_name
 
 METADATA_FOLDER = ".hoodie"
 
@@ -33,7 +34,7 @@ class InstantFile:
     @property
     def name(self) -> str:
         """The last part of the path."""
-        return self.path.rpartition("/")[2]
+        return file_name(self.path)
 
     @property
     def is_legacy(self) -> bool:

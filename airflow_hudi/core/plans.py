@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Plans as Hudi stored them on the timeline, decoded: what a service, clean or rollback would do.
 
-These are facts read from a table. What *we* would do is decided elsewhere, from these.
+These are facts read from a table. What *we* would do is decided elsewhere, from these. Stored plans
+hold names, relative paths or whole URIs, by their version; here files are always names.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ from airflow_hudi.core.datafiles import FileGroupId
 from airflow_hudi.core.decoding import Record, Undecodable, decode_record, load_decoded
 from airflow_hudi.core.defects import Defect, DefectKind, missing
 from airflow_hudi.core.instants import Action, Instant, InstantTime, State
+from airflow_hudi.core.layout import format_name
+from airflow_hudi.core.storage.base import file_name
 from airflow_hudi.core.table import Table
 from airflow_hudi.core.timeline import Timeline
 
@@ -182,12 +185,13 @@ def has_plan(action: Action) -> bool:
 
 def load_plan(table: Table, timeline: Timeline, instant: Instant) -> Plan | Defect | None:
     """The instant's plan, from its requested file; None where the action has none."""
-    requested = timeline.file_of(instant, State.REQUESTED)
-    action = requested.instant.action if requested else instant.action
+    action = timeline.planned_as(instant)
     if not has_plan(action):
         return None
+    requested = timeline.file_of(instant, State.REQUESTED)
     if requested is None:
-        name = f"{instant.requested_at}.{action.value}.{State.REQUESTED.value}"
+        planned = Instant(instant.requested_at, action, State.REQUESTED)
+        name = format_name(table.properties.layout, planned)
         return missing(f"{table.properties.timeline_folder}/{name}")
     decoder = _DECODERS[action]
     plan = load_decoded(table.storage, requested.path, lambda data: decoder(decode_record(data)))
@@ -206,11 +210,6 @@ def load_plans(table: Table, timeline: Timeline) -> tuple[PlannedInstant, ...]:
     """Every instant of a timeline that has a plan, with it."""
     planned = ((instant, load_plan(table, timeline, instant)) for instant in timeline)
     return tuple(PlannedInstant(instant, plan) for instant, plan in planned if plan is not None)
-
-
-def file_name(path: str) -> str:
-    """The last part of a path; plans hold names, relative paths or whole URIs by their version."""
-    return path.rpartition("/")[2]
 
 
 def _groups(slices: tuple[PlannedSlice, ...]) -> tuple[FileGroupId, ...]:

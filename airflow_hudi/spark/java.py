@@ -25,6 +25,7 @@ SPARK_JAVAS = (8, 11, 17)
 SPARK_LINE = "3.5"
 _PYSPARK_TWINS = ("pyspark-client", "pyspark-connect")
 _PROBE_SECONDS = 30
+_INSTALL = "pip install 'airflow-hudi[local]'"
 
 log = logging.getLogger(__name__)
 
@@ -94,8 +95,10 @@ def find_java(environ: Mapping[str, str] | None = None) -> Java:
     return java
 
 
-def pyspark_problem(distributions: Mapping[str, str], *, importable: bool) -> str | None:
-    """Say in one sentence, with the cure, why PySpark cannot be used; None if it can.
+def pyspark_problem(
+    distributions: Mapping[str, str], *, importable: bool
+) -> EnvironmentProblem | None:
+    """Why PySpark cannot be used, with the cure; None if it can.
 
     :param distributions: the installed ones among pyspark and its twins, with their versions
     :param importable: whether ``import pyspark`` finds anything (a cluster's own Spark does so
@@ -104,21 +107,20 @@ def pyspark_problem(distributions: Mapping[str, str], *, importable: bool) -> st
     twins = [name for name in _PYSPARK_TWINS if name in distributions]
     version = distributions.get("pyspark")
     if version and twins:
-        return (
-            f"pyspark and {twins[0]} are both installed and overwrite each other's files: "
-            f"pip uninstall -y pyspark {' '.join(twins)} && pip install 'airflow-hudi[local]'"
+        return EnvironmentProblem(
+            f"pyspark and {twins[0]} are both installed and overwrite each other's files",
+            cure=f"pip uninstall -y pyspark {' '.join(twins)} && {_INSTALL}",
         )
     if twins:
-        return (
-            f"{twins[0]} is only a client and cannot run Spark itself: "
-            f"pip uninstall -y {' '.join(twins)} && pip install 'airflow-hudi[local]'"
+        return EnvironmentProblem(
+            f"{twins[0]} is only a client and cannot run Spark itself",
+            cure=f"pip uninstall -y {' '.join(twins)} && {_INSTALL}",
         )
     if not version and not importable:
-        return "PySpark is not installed: pip install 'airflow-hudi[local]'"
+        return EnvironmentProblem("PySpark is not installed", cure=_INSTALL)
     if version and not version.startswith(f"{SPARK_LINE}."):
-        return (
-            f"PySpark {version} does not fit the Hudi bundles for Spark {SPARK_LINE}: "
-            "pip install 'airflow-hudi[local]'"
+        return EnvironmentProblem(
+            f"PySpark {version} does not fit the Hudi bundles for Spark {SPARK_LINE}", cure=_INSTALL
         )
     return None
 
@@ -128,9 +130,8 @@ def check_pyspark() -> None:
     distributions = _installed(("pyspark", *_PYSPARK_TWINS))
     importable = importlib.util.find_spec("pyspark") is not None
     problem = pyspark_problem(distributions, importable=importable)
-    if problem:
-        what, cure = problem.split(": ", 1)
-        raise EnvironmentProblem(what, cure=cure)
+    if problem is not None:
+        raise problem
 
 
 def probe_java(command: Path, origin: str) -> JavaFacts:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
@@ -71,7 +72,4 @@ def checksum(orders: Iterable[Order]) -> str:
 
 def counts(orders: Iterable[Order]) -> Mapping[str, int]:
     """How many orders have each status."""
-    found: dict[str, int] = {}
-    for order in orders:
-        found[order[3]] = found.get(order[3], 0) + 1
-    return dict(sorted(found.items()))
+    return dict(sorted(Counter(order[3] for order in orders).items()))

@@ -182,11 +182,6 @@ class Engines:
             engine = self._running[release] = EngineProcess(release)
         return engine
 
-    def start(self, *releases: str) -> None:
-        """Start several at once, so that their JVMs come up side by side."""
-        for release in releases:
-            self[release]
-
     def close(self) -> None:
         for engine in self._running.values():
             engine.close()

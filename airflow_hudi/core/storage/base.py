@@ -25,7 +25,7 @@ class FileInfo:
     @property
     def name(self) -> str:
         """The last part of the path."""
-        return self.path.rpartition("/")[2]
+        return file_name(self.path)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +93,11 @@ class Storage(Protocol):
     def delete(self, path: str, *, expected: Version | None = None) -> None:
         """Remove an object; one that is missing is no error unless a version is expected."""
         ...
+
+
+def file_name(path: str) -> str:
+    """The last part of a path or URI."""
+    return path.rpartition("/")[2]
 
 
 def checked_path(path: str) -> str:
