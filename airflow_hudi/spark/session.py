@@ -17,6 +17,7 @@ from airflow_hudi.spark.engine.session_conf import (
     RELEASE_PROPERTY,
 )
 from airflow_hudi.spark.java import check_pyspark, find_java
+from airflow_hudi.spark.launch import log_options
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -25,7 +26,6 @@ QUICK_START = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 """JVM flags that halve the start of a small session; for tests, not for large data."""
 
 _JVM_OPTIONS = "spark.driver.extraJavaOptions"
-_LOG_SETTINGS = Path(__file__).with_name("log4j2.properties")
 
 
 def local_session(
@@ -58,7 +58,7 @@ def local_session(
 
 def session_conf(release: str, *, jar: Path, extra: Mapping[str, str]) -> dict[str, str]:
     """All settings of a local session, as values: `extra` last, but our JVM options stay."""
-    own = [f"-D{RELEASE_PROPERTY}={release}", *HUDI_JVM_OPTIONS, *_log_options()]
+    own = [f"-D{RELEASE_PROPERTY}={release}", *HUDI_JVM_OPTIONS, *log_options()]
     options = [*own, extra.get(_JVM_OPTIONS, "")]
     return {
         **HUDI_SESSION_CONF,
@@ -75,13 +75,6 @@ def session_conf(release: str, *, jar: Path, extra: Mapping[str, str]) -> dict[s
         **extra,
         _JVM_OPTIONS: " ".join(filter(None, options)),
     }
-
-
-def _log_options() -> list[str]:
-    # Inside a zip there is no file to point at; Spark's own log settings then stay.
-    return (
-        [f"-Dlog4j2.configurationFile={_LOG_SETTINGS.as_uri()}"] if _LOG_SETTINGS.is_file() else []
-    )
 
 
 def _point_spark_at_this_python() -> None:

@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The control folder: where operator and driver leave word for each other.
+
+It lies beside the tables, never inside one; losing it loses no data of a table. Every file is
+written once, but for the heartbeat, which only its driver replaces.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TypeVar
+
+from airflow_hudi.core.attempts import Attempt, Beat, Launched, Seat
+from airflow_hudi.core.errors import ObjectExists, ObjectNotFound, OutcomeUnknown, StorageError
+from airflow_hudi.core.jobs import (
+    JobKey,
+    JobReport,
+    JobSpec,
+    decode_report,
+    decode_spec,
+    encode,
+)
+from airflow_hudi.core.storage.base import FileInfo, Storage, Version
+from airflow_hudi.core.values import from_json
+
+T = TypeVar("T")
+
+_SPEC = "spec.json"
+_LAUNCHED = "launched.json"
+_SEAT = "seat.json"
+_BEAT = "beat.json"
+_CANCEL = "cancel.json"
+_REPORT = "report.json"
+_DELIVERED = "delivered.json"
+_SIGNS_OF_LIFE = (_SPEC, _LAUNCHED, _SEAT, _BEAT)
+
+
+@dataclass(frozen=True, slots=True)
+class JobFolder:
+    """One job's place in the control folder."""
+
+    storage: Storage
+    """Rooted at the control folder."""
+    path: str
+
+    def attempt(self, number: int) -> AttemptFolder:
+        """One attempt's place."""
+        return AttemptFolder(self.storage, f"{self.path}/{number:04}", number)
+
+    def latest_number(self) -> int:
+        """The number of the newest attempt, 0 where there is none."""
+        listing = self.storage.list_folder(self.path)
+        return max((int(name) for name in listing.folders if name.isdigit()), default=0)
+
+    def load_latest(self) -> Attempt | None:
+        """The newest attempt, if there ever was one."""
+        number = self.latest_number()
+        return self.attempt(number).load() if number else None
+
+    def load_reports(self) -> tuple[JobReport, ...]:
+        """The reports of all attempts, oldest first."""
+        reports = (self.attempt(n).load_report() for n in range(1, self.latest_number() + 1))
+        return tuple(report for report in reports if report is not None)
+
+
+def job_folder(control: Storage, key: JobKey) -> JobFolder:
+    """The folder of a task's job."""
+    return JobFolder(control, key.folder)
+
+
+@dataclass(frozen=True, slots=True)
+class AttemptFolder:
+    """One attempt's files."""
+
+    storage: Storage
+    path: str
+    number: int
+
+    # --- the operator's side -------------------------------------------------------------------
+
+    def submit(self, spec: JobSpec) -> None:
+        """Claim the right to launch this attempt, or raise :class:`ObjectExists`."""
+        self._create_own(_SPEC, encode(spec))
+
+    def record_launch(self, launched: Launched) -> None:
+        """Say which process was started."""
+        self.storage.create(self._file(_LAUNCHED), encode(launched))
+
+    def close(self, host: str) -> bool:
+        """Take the seat so that no driver can; False where a driver has it already."""
+        return self._take_seat(Seat(host, None))
+
+    def cancel(self) -> None:
+        """Ask the driver to stop; it looks at every beat."""
+        with contextlib.suppress(ObjectExists):
+            self.storage.create(self._file(_CANCEL), b"{}")
+
+    def deliver(self) -> None:
+        """Note that the report has become a task's result."""
+        with contextlib.suppress(ObjectExists):
+            self.storage.create(self._file(_DELIVERED), b"{}")
+
+    # --- the driver's side ---------------------------------------------------------------------
+
+    def load_spec(self) -> JobSpec:
+        """What this attempt is to do; one of another version line is :class:`VersionSkew`."""
+        return decode_spec(self.storage.read(self._file(_SPEC)))
+
+    def take_seat(self, host: str, pid: int) -> bool:
+        """Become the one driver of this attempt; False where somebody was faster."""
+        return self._take_seat(Seat(host, pid))
+
+    def is_cancelled(self) -> bool:
+        """Whether somebody asked the driver to stop, or began a later attempt."""
+        files = self.storage.list_folder(self.path).files
+        if any(file.name == _CANCEL for file in files):
+            return True
+        later = f"{self.path.rpartition('/')[0]}/{self.number + 1:04}"
+        return bool(self.storage.list_folder(later).files)
+
+    def write_beat(self, beat: Beat, previous: Version | None) -> Version:
+        """Prove life; only the driver does, so the version it wrote last is the one there."""
+        path, data = self._file(_BEAT), encode(beat)
+        if previous is None:
+            return self.storage.create(path, data)
+        return self.storage.replace(path, data, expected=previous)
+
+    def write_report(self, report: JobReport) -> None:
+        """Say how it ended, once; a second report is :class:`ObjectExists`."""
+        self._create_own(_REPORT, encode(report))
+
+    # --- both ----------------------------------------------------------------------------------
+
+    def load_report(self) -> JobReport | None:
+        """The report, if there is one yet."""
+        with contextlib.suppress(ObjectNotFound):
+            return decode_report(self.storage.read(self._file(_REPORT)))
+        return None
+
+    def load(self) -> Attempt:
+        """All that is known of the attempt: one listing, and the few small files it shows."""
+        files = {file.name: file for file in self.storage.list_folder(self.path).files}
+        return Attempt(
+            number=self.number,
+            submitted_at=_submitted_at(files, self.path),
+            launched=self._load(_LAUNCHED, files, Launched),
+            seat=self._load(_SEAT, files, Seat),
+            beat=self._load(_BEAT, files, Beat),
+            last_sign_at=max(files[n].modified_at for n in _SIGNS_OF_LIFE if n in files),
+            report=self.load_report() if _REPORT in files else None,
+            is_cancelled=_CANCEL in files,
+            is_delivered=_DELIVERED in files,
+        )
+
+    def _load(self, name: str, files: Mapping[str, FileInfo], cls: type[T]) -> T | None:
+        if name not in files:
+            return None
+        with contextlib.suppress(ObjectNotFound):
+            return from_json(cls, json.loads(self.storage.read(self._file(name))))
+        return None
+
+    def _take_seat(self, seat: Seat) -> bool:
+        try:
+            self._create_own(_SEAT, encode(seat))
+        except ObjectExists:
+            return False
+        return True
+
+    def _create_own(self, name: str, data: bytes) -> None:
+        """Create; where it is not known whether that worked, the content tells whose it is."""
+        path = self._file(name)
+        try:
+            self.storage.create(path, data)
+        except OutcomeUnknown:
+            if self._content(path) != data:
+                raise
+
+    def _content(self, path: str) -> bytes | None:
+        try:
+            return self.storage.read(path)
+        except ObjectNotFound:
+            return None
+
+    def _file(self, name: str) -> str:
+        return f"{self.path}/{name}"
+
+
+def _submitted_at(files: Mapping[str, FileInfo], path: str) -> datetime:
+    if _SPEC not in files:
+        raise StorageError(f"{path}/{_SPEC} is gone from the control folder; remove {path} as well")
+    return files[_SPEC].modified_at

@@ -1,0 +1,272 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Ingestion, decided before any compute is spent: what is to be written, and may it be?
+
+The same checks serve twice: in the operator as far as files can be looked at without Spark, and in
+the driver, where the rows' columns are known for certain, right before the write.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import ClassVar, TypeAlias
+
+from airflow_hudi.core.config import TableKey, WriteKey
+from airflow_hudi.core.errors import TableNotFound
+from airflow_hudi.core.job_errors import (
+    InvalidWork,
+    MissingColumns,
+    OptionsContradictTable,
+    SchemaWouldEvolve,
+)
+from airflow_hudi.core.properties import TableProperties, TableType
+from airflow_hudi.core.versions import Feature, Release, table_version
+
+JOB_METADATA_KEY = "_airflow_hudi_job"
+"""The extra metadata of a commit that says which job made it."""
+
+
+class Operation(str, Enum):
+    """What happens to the rows of a source."""
+
+    UPSERT = "upsert"
+    INSERT = "insert"
+    BULK_INSERT = "bulk_insert"
+    DELETE = "delete"
+    INSERT_OVERWRITE = "insert_overwrite"
+    INSERT_OVERWRITE_TABLE = "insert_overwrite_table"
+    DELETE_PARTITION = "delete_partition"
+
+    @property
+    def takes_rows(self) -> bool:
+        """Whether it needs a source at all."""
+        return self is not Operation.DELETE_PARTITION
+
+
+class SourceFormat(str, Enum):
+    """How the files of a source are written."""
+
+    PARQUET = "parquet"
+    CSV = "csv"
+    JSON = "json"
+    AVRO = "avro"
+
+
+class WhenEmpty(str, Enum):
+    """What to do with a source that has no rows."""
+
+    FAIL = "fail"
+    SKIP = "skip"
+    COMMIT = "commit"
+
+
+@dataclass(frozen=True, slots=True)
+class FileSource:
+    """Files of one format at a path, or in a folder."""
+
+    KIND: ClassVar[str] = "files"
+    path: str
+    format: SourceFormat
+    options: Mapping[str, str] = field(default_factory=dict, hash=False)
+    """Spark's options for reading them, such as ``header`` or ``multiLine``."""
+
+    def __str__(self) -> str:
+        return self.path
+
+
+@dataclass(frozen=True, slots=True)
+class QuerySource:
+    """The rows of a Spark SQL query."""
+
+    KIND: ClassVar[str] = "query"
+    sql: str
+
+    def __str__(self) -> str:
+        return f"the query {self.sql.strip()[:80]!r}"
+
+
+Source: TypeAlias = FileSource | QuerySource
+
+
+@dataclass(frozen=True, slots=True)
+class NewTable:
+    """How to create the table where there is none."""
+
+    keys: tuple[str, ...]
+    type: TableType = TableType.COPY_ON_WRITE
+    ordering: tuple[str, ...] = ()
+    """The columns that decide which of two versions of a record is the newer one."""
+    partitions: tuple[str, ...] = ()
+    version: int | None = None
+    """The table version; None is what the release makes by itself."""
+    hive_style: bool = False
+    """Partition folders named ``column=value``."""
+    name: str | None = None
+    """None: the last part of the table's path."""
+
+    def __post_init__(self) -> None:
+        if not self.keys or not all(self.keys):
+            raise InvalidWork("a new table needs key columns", cure="pass keys=('id',)")
+
+    def check_release(self, release: Release) -> None:
+        """Raise unless this release can make such a table."""
+        version = release.default_table_version if self.version is None else self.version
+        if version not in release.writes:
+            raise InvalidWork(
+                f"Hudi {release.name} cannot make tables of version {version}",
+                cure=f"choose one of {', '.join(map(str, release.writes))}, or another release",
+            )
+        if len(self.ordering) > 1:
+            table_version(version).require(Feature.SEVERAL_ORDERING_FIELDS)
+
+
+@dataclass(frozen=True, slots=True)
+class IngestWork:
+    """One write into one table."""
+
+    KIND: ClassVar[str] = "ingest"
+    operation: Operation
+    source: Source | None = None
+    create: NewTable | None = None
+    partitions: tuple[str, ...] = ()
+    """For ``delete_partition``: the partitions' paths."""
+    options: Mapping[str, str] = field(default_factory=dict, hash=False)
+    """More of Hudi's settings for this write."""
+    when_empty: WhenEmpty = WhenEmpty.FAIL
+    evolve_schema: bool = False
+
+    def __post_init__(self) -> None:
+        name = self.operation.value
+        if self.operation.takes_rows:
+            if self.source is None:
+                raise InvalidWork(f"{name} needs a source", cure="pass a path or a query")
+            if self.partitions:
+                cure = "use operation='delete_partition', or drop it"
+                raise InvalidWork(f"{name} takes no list of partitions", cure=cure)
+            return
+        if self.source is not None:
+            raise InvalidWork(f"{name} takes no source", cure="name the partitions instead")
+        if not self.partitions:
+            raise InvalidWork(f"{name} needs partitions", cure="pass partitions=['…']")
+        if self.create is not None:
+            raise InvalidWork(f"{name} creates no table", cure="drop the table's definition")
+
+
+# What a write says of the table's identity, and where the table itself says it.
+_IDENTITY = {
+    WriteKey.TABLE_NAME: TableKey.NAME,
+    WriteKey.TABLE_TYPE: TableKey.TYPE,
+    WriteKey.RECORD_KEY_FIELD: TableKey.RECORD_KEY_FIELDS,
+    WriteKey.PARTITION_FIELD: TableKey.PARTITION_FIELDS,
+    WriteKey.KEY_GENERATOR_CLASS: TableKey.KEY_GENERATOR_CLASS,
+    WriteKey.HIVE_STYLE_PARTITIONING: TableKey.HIVE_STYLE_PARTITIONING,
+    WriteKey.TABLE_VERSION: TableKey.VERSION,
+}
+_ORDERING_KEYS = (WriteKey.PRECOMBINE_FIELD, WriteKey.ORDERING_FIELDS)
+
+
+def check_work(work: IngestWork, release: Release, table: TableProperties | None, uri: str) -> None:
+    """Raise where a write cannot or must not happen, as far as the table itself tells."""
+    if table is None:
+        if work.create is None:
+            raise TableNotFound(uri)
+        work.create.check_release(release)
+        return
+    if table.version_number not in release.writes:
+        raise InvalidWork(
+            f"Hudi {release.name} does not write table version {table.version_number} ({uri})",
+            cure=f"it writes {', '.join(map(str, release.writes))}: use the release of the table's"
+            " other writers, or migrate the table first",
+        )
+    conflicts = contradictions(work, table)
+    if conflicts:
+        raise OptionsContradictTable(uri, conflicts)
+
+
+def contradictions(work: IngestWork, table: TableProperties) -> dict[str, tuple[str, str]]:
+    """By key, what the table has and what the job says, where the two differ."""
+    asked = {key: value for key, value in work.options.items() if value != ""}
+    found = {}
+    for write_key, table_key in _IDENTITY.items():
+        if write_key.value in asked:
+            has = table.get(table_key) or ""
+            if not _same(asked[write_key.value], has):
+                found[write_key.value] = (has, asked[write_key.value])
+    for key in _ORDERING_KEYS:
+        if key.value in asked and _parts(asked[key.value]) != table.ordering_fields:
+            found[key.value] = (",".join(table.ordering_fields), asked[key.value])
+    return found | (_definition_conflicts(work.create, table) if work.create else {})
+
+
+def _definition_conflicts(new: NewTable, table: TableProperties) -> dict[str, tuple[str, str]]:
+    pairs: dict[str, tuple[str, str]] = {
+        "keys": (",".join(table.record_key_fields), ",".join(new.keys)),
+        "type": (table.type.value, new.type.value),
+        "ordering": (",".join(table.ordering_fields), ",".join(new.ordering)),
+        "partitions": (",".join(table.partition_fields), ",".join(new.partitions)),
+    }
+    if new.version is not None:
+        pairs["version"] = (str(table.version_number), str(new.version))
+    if new.name is not None:
+        pairs["name"] = (table.name, new.name)
+    return {name: pair for name, pair in pairs.items() if pair[0] != pair[1]}
+
+
+def _same(asked: str, has: str) -> bool:
+    return _parts(asked.lower()) == _parts(has.lower())
+
+
+def _parts(text: str) -> tuple[str, ...]:
+    return tuple(part.strip() for part in text.split(",") if part.strip())
+
+
+def needed_columns(work: IngestWork, table: TableProperties | None) -> dict[str, str]:
+    """The columns without which the rows cannot be written, and what each is needed for."""
+    if table is not None:
+        keys, ordering = table.record_key_fields, table.ordering_fields
+        partitions = table.partition_fields
+    elif work.create is not None:
+        keys, ordering, partitions = work.create.keys, work.create.ordering, work.create.partitions
+    else:
+        return {}
+    needed = dict.fromkeys(keys, "key")
+    needed.update({name: "partition" for name in partitions if name not in needed})
+    if work.operation is not Operation.DELETE:  # a delete needs no order: it always wins
+        needed.update({name: "ordering" for name in ordering if name not in needed})
+    return needed
+
+
+def check_columns(work: IngestWork, table: TableProperties | None, have: Iterable[str]) -> None:
+    """Raise :class:`MissingColumns` unless the rows have what the write needs of them."""
+    have = tuple(have)
+    needed = needed_columns(work, table)
+    tops = {name.lower() for name in have}
+    # A key may be a nested field: its column is what we can see.
+    missing = [name for name in needed if name.split(".")[0].lower() not in tops]
+    if missing:
+        raise MissingColumns(missing, needed_for=needed, have=have)
+
+
+Columns: TypeAlias = Mapping[str, str]
+"""Column name to type, as Spark writes types in short (``bigint``, ``struct<a:int>``)."""
+
+
+def schema_changes(table: Columns, rows: Columns) -> tuple[str, ...]:
+    """How writing these rows would change the table's columns, in words."""
+    changes = [f"{name} ({type_}) is new" for name, type_ in rows.items() if name not in table]
+    for name, type_ in table.items():
+        if name not in rows:
+            changes.append(f"{name} ({type_}) is missing in the rows")
+        elif rows[name] != type_:
+            changes.append(f"{name} is {type_} in the table and {rows[name]} in the rows")
+    return tuple(changes)
+
+
+def check_schema(work: IngestWork, uri: str, *, table: Columns, rows: Columns) -> None:
+    """Raise :class:`SchemaWouldEvolve` where a write would change columns and was not asked to."""
+    if work.evolve_schema or work.operation in (Operation.DELETE, Operation.DELETE_PARTITION):
+        return
+    changes = schema_changes(table, rows)
+    if changes:
+        raise SchemaWouldEvolve(uri, changes)

@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How a job really ended: from its report *and* the table's timeline, never from an exit code."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from airflow_hudi.core.commits import CommitMetadata, load_commit
+from airflow_hudi.core.compaction import CompactionWork, Mode
+from airflow_hudi.core.defects import Defect
+from airflow_hudi.core.errors import TableNotFound
+from airflow_hudi.core.history import load_history
+from airflow_hudi.core.ingestion import JOB_METADATA_KEY
+from airflow_hudi.core.instants import Action, Instant, InstantTime, State
+from airflow_hudi.core.job_errors import JobFailed, OutcomeContradicted
+from airflow_hudi.core.jobs import JobReport, Outcome, PlanSize, RowCounts, Work
+from airflow_hudi.core.plans import CompactionPlan, Plan, load_plan
+from airflow_hudi.core.reading import ReadWork
+from airflow_hudi.core.storage.base import Storage
+from airflow_hudi.core.table import Table, load_table
+from airflow_hudi.core.timeline import Timeline, load_timeline
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What the timeline shows of one job: the instant that does what the job was to do."""
+
+    instant: Instant
+    rows: RowCounts | None = None
+    plan: PlanSize | None = None
+    is_archived: bool = False
+
+
+def load_evidence(
+    storage: Storage, work: Work, job: str, reports: Iterable[JobReport] = ()
+) -> Evidence | None:
+    """The trace this job has left on its table's timeline, if any.
+
+    :param reports: what its attempts reported, oldest first: the instants they name may have been
+        archived since, or have been planned by somebody else
+    """
+    reports = tuple(reports)
+    try:
+        table = load_table(storage)
+    except TableNotFound:
+        return None
+    timeline = load_timeline(table)
+    if isinstance(work, ReadWork):
+        return None
+    if isinstance(work, CompactionWork):
+        said = work.instant or next((r.instant for r in reversed(reports) if r.instant), None)
+        return _compaction_evidence(table, timeline, work.mode, job=job, said=said)
+    found = _commit_of(table, timeline, job)
+    return found or _archived_evidence(table, timeline, reports)
+
+
+def _commit_of(table: Table, timeline: Timeline, job: str) -> Evidence | None:
+    for instant in reversed(timeline.completed().writes().instants):
+        commit = load_commit(table, timeline, instant)
+        if not isinstance(commit, Defect) and commit.extra.get(JOB_METADATA_KEY) == job:
+            return Evidence(instant, rows=row_counts(commit))
+    return None
+
+
+def _archived_evidence(
+    table: Table, timeline: Timeline, reports: Iterable[JobReport]
+) -> Evidence | None:
+    committed = {
+        report.instant
+        for report in reports
+        if report.outcome is Outcome.DONE and report.instant is not None
+    }
+    first = timeline.first()
+    old = {time for time in committed if first is None or time < first.requested_at}
+    if not old:
+        return None
+    archived = load_history(table).completed().where(lambda i: i.requested_at in old).latest()
+    return None if archived is None else Evidence(archived, is_archived=True)
+
+
+def _compaction_evidence(
+    table: Table, timeline: Timeline, mode: Mode, *, job: str, said: str | None
+) -> Evidence | None:
+    if mode is not Mode.SCHEDULE and said is not None:
+        return _executed(table, timeline, said)
+    planned = None if mode is Mode.EXECUTE else _planned_by(table, timeline, job)
+    if planned is None or (mode is Mode.BOTH and planned.instant.is_pending):
+        return None
+    return planned
+
+
+def _executed(table: Table, timeline: Timeline, time: str) -> Evidence | None:
+    for instant in timeline.completed().where(lambda i: i.requested_at == time):
+        if timeline.planned_as(instant) is Action.COMPACTION:
+            return _with_commit(table, timeline, instant)
+    return None
+
+
+def _planned_by(table: Table, timeline: Timeline, job: str) -> Evidence | None:
+    compactions = timeline.where(lambda i: timeline.planned_as(i) is Action.COMPACTION)
+    for instant in reversed(compactions.instants):
+        plan = load_plan(table, timeline, instant)
+        if isinstance(plan, CompactionPlan) and plan.extra.get(JOB_METADATA_KEY) == job:
+            evidence = _with_commit(table, timeline, instant)
+            return replace(evidence, plan=plan_size(plan))
+    return None
+
+
+def _with_commit(table: Table, timeline: Timeline, instant: Instant) -> Evidence:
+    if instant.state is not State.COMPLETED:
+        return Evidence(instant)
+    commit = load_commit(table, timeline, instant)
+    return Evidence(instant, rows=None if isinstance(commit, Defect) else row_counts(commit))
+
+
+def row_counts(commit: CommitMetadata) -> RowCounts:
+    """What a commit did to rows, summed over its files."""
+    return RowCounts(
+        inserted=sum(stat.inserts for stat in commit.stats),
+        updated=sum(stat.updates for stat in commit.stats),
+        deleted=sum(stat.deletes for stat in commit.stats),
+        written=sum(stat.writes for stat in commit.stats),
+    )
+
+
+def plan_size(plan: Plan) -> PlanSize | None:
+    """How much a plan would rewrite, as far as the plan itself tells."""
+    if not isinstance(plan, CompactionPlan):
+        return None
+    return PlanSize(
+        file_groups=len(plan.file_groups),
+        partitions=len({group.partition for group in plan.file_groups}),
+        log_files=sum(len(piece.log_files) for piece in plan.operations),
+    )
+
+
+def settle(report: JobReport, work: Work, evidence: Evidence | None) -> JobReport:
+    """The report as the timeline bears it out; raises where it does not, or where the job failed.
+
+    A job that failed after its commit (in a service Hudi runs behind it, say) has done its work:
+    the commit is visible to every reader, and doing it again would do it twice.
+    """
+    if report.outcome is Outcome.FAILED:
+        if evidence is None or evidence.instant.is_pending:
+            raise failure(report)
+        return _done_all_the_same(report, evidence)
+    if report.outcome is Outcome.NOTHING_TO_DO or isinstance(work, ReadWork):
+        return report
+    if evidence is None:
+        raise OutcomeContradicted(
+            report.job, said=f"done ({report.summary})", seen="nothing of this job"
+        )
+    if report.instant not in (None, evidence.instant.requested_at):
+        raise OutcomeContradicted(
+            report.job, said=f"instant {report.instant}", seen=str(evidence.instant)
+        )
+    return report
+
+
+def failure(report: JobReport) -> JobFailed:
+    """The error of a failed report."""
+    error = report.error
+    if error is None:
+        return JobFailed(report.summary, kind="unknown", retryable=True)
+    return JobFailed(error.message, kind=error.kind, retryable=error.retryable)
+
+
+def _done_all_the_same(report: JobReport, evidence: Evidence) -> JobReport:
+    said = report.error.message if report.error else report.summary
+    return replace(
+        report,
+        outcome=Outcome.DONE,
+        summary=f"{evidence.instant} is on the timeline",
+        instant=InstantTime(evidence.instant.requested_at),
+        rows=evidence.rows,
+        plan=evidence.plan,
+        error=None,
+        notes=(*report.notes, f"the job failed after its commit: {said}"),
+    )

@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Ingestion in the driver: read the source, check it against the table, write, once."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from airflow_hudi.core.config import WriteKey
+from airflow_hudi.core.errors import TableNotFound
+from airflow_hudi.core.ingestion import (
+    JOB_METADATA_KEY,
+    FileSource,
+    IngestWork,
+    NewTable,
+    Operation,
+    QuerySource,
+    WhenEmpty,
+    check_columns,
+    check_schema,
+    check_work,
+)
+from airflow_hudi.core.job_errors import JobSuperseded, SourceEmpty, SourceMissing
+from airflow_hudi.core.jobs import JobReport
+from airflow_hudi.core.schemas import META_FIELDS
+from airflow_hudi.core.storage import open_storage
+from airflow_hudi.core.storage.base import file_name
+from airflow_hudi.core.table import Table, load_table
+from airflow_hudi.core.table_options import table_options
+from airflow_hudi.core.verdicts import load_evidence
+from airflow_hudi.core.versions import Release
+from airflow_hudi.core.versions import release as known_release
+from airflow_hudi.spark.engine.locks import lock_options
+from airflow_hudi.spark.engine.protocol import CommitInProgress
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from airflow_hudi.spark.runner import Job
+
+
+def ingest(job: Job) -> JobReport:
+    """One write, unless this job has made it before."""
+    spec, work = job.spec, job.spec.work
+    if not isinstance(work, IngestWork):
+        raise TypeError(f"this script ingests; {work.KIND} has a script of its own")
+    release = known_release(spec.release)
+    table = _existing(spec.table)
+    check_work(work, release, None if table is None else table.properties, spec.table)
+    frame = _rows(job, work, table)
+    if frame is None:
+        return job.nothing_to_do(f"{work.source} has no rows")
+    job.say(f"{work.operation.value} into {spec.table}")
+    instant = job.engine.write(
+        frame,
+        spec.table,
+        _options(job, work, table, release),
+        before_commit=lambda commit: _check_once(job, commit),
+    )
+    evidence = load_evidence(open_storage(spec.table), work, str(spec.key))
+    rows = None if evidence is None else evidence.rows
+    return job.done(
+        f"{work.operation.value} committed as {instant}: {rows}", instant=instant, rows=rows
+    )
+
+
+def _existing(uri: str) -> Table | None:
+    try:
+        return load_table(open_storage(uri))
+    except TableNotFound:
+        return None
+
+
+def _check_once(job: Job, commit: CommitInProgress) -> None:
+    """Under the table's lock, the last moment: still the one driver, and nobody was faster?"""
+    job.check_seat()
+    spec = job.spec
+    evidence = load_evidence(open_storage(spec.table), spec.work, str(spec.key))
+    if evidence is not None:
+        because = f"its commit {evidence.instant.requested_at} is on the timeline already"
+        raise JobSuperseded(str(spec.key), because=because)
+    commit.record(JOB_METADATA_KEY, str(spec.key))
+    job.say("data files are written, committing")
+
+
+# --- the rows ------------------------------------------------------------------------------
+
+
+def _rows(job: Job, work: IngestWork, table: Table | None) -> DataFrame | None:
+    """The rows to write, checked; None where there are none and that is to be passed over."""
+    if table is not None and not work.operation.takes_rows:
+        return _no_rows_of(job.spark, table)
+    frame = _read(job.spark, work)
+    check_columns(work, None if table is None else table.properties, frame.columns)
+    if table is not None:
+        columns = _columns(_no_rows_of(job.spark, table))
+        check_schema(work, job.spec.table, table=columns, rows=_columns(frame))
+    if frame.isEmpty():
+        if work.when_empty is WhenEmpty.FAIL:
+            raise SourceEmpty(str(work.source))
+        if work.when_empty is WhenEmpty.SKIP:
+            return None
+    return frame
+
+
+def _read(spark: SparkSession, work: IngestWork) -> DataFrame:
+    from pyspark.errors import AnalysisException  # noqa: PLC0415 - PySpark is on drivers only
+
+    source = work.source
+    if isinstance(source, QuerySource):
+        return spark.sql(source.sql)
+    if not isinstance(source, FileSource):
+        raise TypeError(f"{work.operation.value} has no source")
+    reader = spark.read.format(source.format.value).options(**source.options)
+    try:
+        return reader.load(source.path)
+    except AnalysisException as error:
+        if error.getErrorClass() in ("PATH_NOT_FOUND", "UNABLE_TO_INFER_SCHEMA"):
+            raise SourceMissing(source.path) from error
+        raise
+
+
+def _no_rows_of(spark: SparkSession, table: Table) -> DataFrame:
+    rows = spark.read.format("hudi").load(table.uri).limit(0)
+    return rows.drop(*META_FIELDS)
+
+
+def _columns(frame: DataFrame) -> dict[str, str]:
+    return {name: type_ for name, type_ in frame.dtypes if name not in META_FIELDS}
+
+
+# --- the settings --------------------------------------------------------------------------
+
+
+def _options(job: Job, work: IngestWork, table: Table | None, release: Release) -> dict[str, str]:
+    """What Hudi is told; the user's own options win where they do not name the table's identity."""
+    spec = job.spec
+    if table is not None:
+        of_table = table_options(table.properties, release)
+    elif work.create is not None:
+        of_table = _definition(work.create, spec.table, release)
+    else:  # check_work has refused it
+        raise TableNotFound(spec.table)
+    return {
+        **of_table,
+        **lock_options(spec.lock, spec.table),
+        **_services_are_others_work(),
+        **_partitions_to_delete(work),
+        **work.options,
+        WriteKey.OPERATION.value: work.operation.value,
+    }
+
+
+def _definition(new: NewTable, uri: str, release: Release) -> dict[str, str]:
+    version = new.version or release.default_table_version
+    options = {
+        WriteKey.TABLE_NAME.value: new.name or file_name(uri.rstrip("/")),
+        WriteKey.TABLE_TYPE.value: new.type.value,
+        WriteKey.RECORD_KEY_FIELD.value: ",".join(new.keys),
+        WriteKey.PARTITION_FIELD.value: ",".join(new.partitions),
+        WriteKey.HIVE_STYLE_PARTITIONING.value: str(new.hive_style).lower(),
+    }
+    if new.ordering:
+        options[WriteKey.PRECOMBINE_FIELD.value] = ",".join(new.ordering)
+    if new.version is not None:
+        options[WriteKey.TABLE_VERSION.value] = str(version)
+        options[WriteKey.AUTO_UPGRADE.value] = "false"
+    return options
+
+
+def _services_are_others_work() -> dict[str, str]:
+    """No compaction inside a write: operators of their own do that, where it can be watched."""
+    return {WriteKey.COMPACT_INLINE.value: "false", WriteKey.COMPACT_SCHEDULE_INLINE.value: "false"}
+
+
+def _partitions_to_delete(work: IngestWork) -> dict[str, str]:
+    if work.operation is not Operation.DELETE_PARTITION:
+        return {}
+    return {WriteKey.PARTITIONS_TO_DELETE.value: ",".join(work.partitions)}

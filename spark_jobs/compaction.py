@@ -1,0 +1,10 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Plan or execute a compaction of a Hudi table; started by ``HudiCompactionOperator``."""
+
+from __future__ import annotations
+
+from airflow_hudi.spark.compaction import compact
+from airflow_hudi.spark.runner import main
+
+if __name__ == "__main__":
+    main(compact)
