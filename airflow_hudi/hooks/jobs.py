@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A job as the Airflow side sees it: looked at, attached to, asked to stop."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from typing import Any
+
+from airflow_hudi.core.attempts import Alive, Attempt, Dead, Life, Patience, judge_life
+from airflow_hudi.core.control import AttemptFolder, JobFolder
+from airflow_hudi.core.job_errors import JobStillRunning
+from airflow_hudi.core.storage import open_storage
+from airflow_hudi.hooks.processes import end_session, process_lives
+
+# Airflow's supervisor kills a task five seconds after it asked it to end.
+_ASK_DRIVER = 2.0
+_ASK_ALL = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class JobHandle:
+    """Where one attempt at a job is recorded; all that a trigger needs to know."""
+
+    control: str
+    folder: str
+    attempt: int
+
+    @property
+    def files(self) -> AttemptFolder:
+        """The attempt's files."""
+        return JobFolder(open_storage(self.control), self.folder).attempt(self.attempt)
+
+    def serialize(self) -> dict[str, Any]:
+        """As arguments of a trigger."""
+        return {"control": self.control, "folder": self.folder, "attempt": self.attempt}
+
+
+@dataclass(frozen=True, slots=True)
+class Sight:
+    """One look at an attempt."""
+
+    attempt: Attempt
+    life: Life
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether nothing more will come of it."""
+        return self.attempt.report is not None or isinstance(self.life, Dead)
+
+
+def look(files: AttemptFolder, patience: Patience) -> Sight:
+    """What is known of an attempt, and whether its driver lives."""
+    attempt = files.load()
+    if attempt.report is not None:
+        return Sight(attempt, Alive())
+    lives = process_lives(attempt.launched)
+    now = datetime.now(tz=timezone.utc)
+    life = judge_life(attempt, process_lives=lives, now=now, patience=patience)
+    if isinstance(life, Dead):
+        attempt = files.load()  # a driver reports, and then it ends
+    return Sight(attempt, life)
+
+
+def end_job(files: AttemptFolder) -> None:
+    """Ask a driver to stop, make it stop where it runs on this host, and confirm it.
+
+    A driver elsewhere finds the request at its next heartbeat; until it has ended, every new
+    attempt waits for it. Raises :class:`JobStillRunning` where that could not be confirmed.
+    """
+    files.cancel()
+    attempt = files.load()
+    launched = attempt.launched
+    if attempt.report is not None or launched is None:
+        return
+    if process_lives(launched) is None:
+        raise JobStillRunning(files.path, where=f"on {launched.host.split()[0]}")
+    seat = attempt.seat
+    driver = seat.pid if seat is not None and seat.host == launched.host else None
+    if not end_session(launched.pid, first=driver, patience=_ASK_DRIVER, last_wait=_ASK_ALL):
+        raise JobStillRunning(files.path, where=f"process session {launched.pid} of this host")

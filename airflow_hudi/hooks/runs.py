@@ -1,0 +1,241 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One task's job from its first look at the control folder to its settled report.
+
+Knows the control folder, Spark's submit command and the table's timeline, and nothing of DAGs.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timezone
+from pathlib import Path
+
+from airflow_hudi.core.attempts import (
+    Attach,
+    Dead,
+    Deliver,
+    Launched,
+    Patience,
+    Start,
+    next_move,
+)
+from airflow_hudi.core.compaction import NothingToDo
+from airflow_hudi.core.connection import HudiSettings
+from airflow_hudi.core.control import AttemptFolder, JobFolder, job_folder
+from airflow_hudi.core.errors import ObjectExists
+from airflow_hudi.core.hosts import host_id
+from airflow_hudi.core.ingestion import IngestWork
+from airflow_hudi.core.job_errors import DriverDied
+from airflow_hudi.core.jobs import JobArguments, JobKey, JobReport, JobSpec, Outcome, Work
+from airflow_hudi.core.preflight import look_before
+from airflow_hudi.core.redaction import refuse_secrets
+from airflow_hudi.core.storage import LocalStorage, Storage, open_storage
+from airflow_hudi.core.verdicts import Evidence, load_evidence, settle
+from airflow_hudi.core.versions import release
+from airflow_hudi.hooks.driver_output import DriverOutput
+from airflow_hudi.hooks.jobs import JobHandle, Sight, look
+from airflow_hudi.hooks.spark_submit import DetachedSparkSubmit
+from airflow_hudi.spark.launch import plan_launch
+
+log = logging.getLogger(__name__)
+
+_LOG_FILE = "driver.log"
+
+
+@dataclass(frozen=True, slots=True)
+class JobRun:
+    """What a task wants done, and where its job is recorded."""
+
+    key: JobKey
+    table: str
+    work: Work
+    script: str
+    settings: HudiSettings
+    spark_conf: Mapping[str, str] = field(default_factory=dict)
+    patience: Patience = field(default_factory=Patience)
+
+    @property
+    def control(self) -> Storage:
+        """The control folder."""
+        return open_storage(self.settings.control_uri)
+
+    @property
+    def folder(self) -> JobFolder:
+        """The job's place in it."""
+        return job_folder(self.control, self.key)
+
+    def handle(self, files: AttemptFolder) -> JobHandle:
+        """What a trigger needs to find the attempt again."""
+        return JobHandle(self.settings.control_uri, self.key.folder, files.number)
+
+    # --- begin ---------------------------------------------------------------------------------
+
+    def begin(self) -> AttemptFolder | JobReport:
+        """Start a driver, or find the one that is at work, or the report that nobody has heard of.
+
+        Whoever loses a race for an attempt looks again and finds the winner's.
+        """
+        refuse_secrets((*self.spark_conf, *self.work.options))
+        while True:
+            sight = self._look_at_latest()
+            move = next_move(None, None) if sight is None else next_move(sight.attempt, sight.life)
+            if isinstance(move, Deliver):
+                log.info("the job ended while nobody watched; returning its report")
+                return self.conclude(self.folder.attempt(move.number))
+            if isinstance(move, Attach):
+                log.info("attempt %s is running; watching it", move.attempt.number)
+                return self.folder.attempt(move.attempt.number)
+            begun = self._start(move)
+            if begun is not None:
+                return begun
+
+    def _look_at_latest(self) -> Sight | None:
+        number = self.folder.latest_number()
+        return look(self.folder.attempt(number), self.patience) if number else None
+
+    def _start(self, move: Start) -> AttemptFolder | JobReport | None:
+        """None: somebody else was faster, look again."""
+        before = self._done_before(move)
+        if before is not None:
+            return before
+        if not self._give_up(move):
+            return None
+        ahead = look_before(
+            self.work, open_storage(self.table), release(self.settings.release), now=_now()
+        )
+        if isinstance(ahead, NothingToDo):
+            return self._report(move, Outcome.NOTHING_TO_DO, ahead.because, instant=ahead.instant)
+        log.info("starting attempt %s, since %s: %s", move.number, move.because, ahead)
+        return self._launch(move.number)
+
+    def _done_before(self, move: Start) -> JobReport | None:
+        """The work may be done although nobody could report it, or in an earlier run of the task.
+
+        A compaction that was cleared looks at the table anew; only one that died unheard is asked.
+        """
+        if not isinstance(self.work, IngestWork) and move.supersedes is None:
+            return None
+        evidence = self._evidence()
+        if evidence is None:
+            return None
+        said = f"{evidence.instant} was made by this job"
+        if move.is_again:
+            return self._report(move, Outcome.NOTHING_TO_DO, f"{said} in an earlier run", evidence)
+        return self._report(move, Outcome.DONE, said, evidence)
+
+    def _give_up(self, move: Start) -> bool:
+        """Make sure that a dead attempt stays dead; False where its driver started after all."""
+        old = move.supersedes
+        if old is None:
+            return True
+        files = self.folder.attempt(old.number)
+        if not old.is_seated and not (old.seat or files.close(host_id())):
+            return False
+        files.cancel()
+        return True
+
+    def _launch(self, number: int) -> AttemptFolder | None:
+        settings = self.settings
+        launch = plan_launch(
+            self.script,
+            release=settings.release,
+            bundle=settings.bundle,
+            ship=settings.ship,
+            conf=self.spark_conf,
+        )
+        arguments = JobArguments(settings.control_uri, self.key.folder, number)
+        submit = DetachedSparkSubmit.of(
+            launch,
+            conn_id=settings.spark_conn_id,
+            name=str(self.key),
+            arguments=arguments.to_argv(),
+        )
+        files = self.folder.attempt(number)
+        try:
+            files.submit(self._spec(number))
+        except ObjectExists:
+            return None
+        output = self._output_file(files)
+        process = submit.start(launch.script, output, os.environ)
+        files.record_launch(
+            Launched(host_id(), process.pid, str(output), runs_elsewhere=submit.runs_elsewhere)
+        )
+        log.info("the driver is process %s, its output is in %s", process.pid, output)
+        return files
+
+    def _spec(self, number: int) -> JobSpec:
+        return JobSpec(
+            key=self.key,
+            attempt=number,
+            table=self.table,
+            release=self.settings.release,
+            work=self.work,
+            lock=self.settings.lock_for(self.table),
+            created_at=_now(),
+        )
+
+    def _output_file(self, files: AttemptFolder) -> Path:
+        """Beside the attempt's files where that is on this disk, else in a place of our own."""
+        own = Path(tempfile.gettempdir(), f"airflow-hudi-{os.getuid()}")
+        root = Path(files.storage.uri) if isinstance(files.storage, LocalStorage) else own
+        folder = root / files.path
+        folder.mkdir(parents=True, exist_ok=True)
+        return folder / _LOG_FILE
+
+    # --- end -----------------------------------------------------------------------------------
+
+    def conclude(self, files: AttemptFolder) -> JobReport:
+        """The settled report of an attempt that has ended; raises where the job failed."""
+        sight = look(files, self.patience)
+        evidence = self._evidence(sight.attempt.report)
+        if sight.attempt.report is None:
+            if evidence is None:
+                raise self._driver_died(sight)
+            move = Start(files.number, "")
+            report = self._report(move, Outcome.DONE, f"{evidence.instant} is there", evidence)
+        else:
+            files.deliver()
+            report = settle(sight.attempt.report, self.work, evidence)
+        files.deliver()
+        return report
+
+    def _evidence(self, report: JobReport | None = None) -> Evidence | None:
+        reports = self.folder.load_reports() if report is None else (report,)
+        return load_evidence(open_storage(self.table), self.work, str(self.key), reports)
+
+    def _driver_died(self, sight: Sight) -> DriverDied:
+        because = sight.life.because if isinstance(sight.life, Dead) else "it was given up"
+        launched = sight.attempt.launched
+        here = launched is not None and launched.host == host_id()
+        output = DriverOutput(Path(launched.log)).last_lines() if launched and here else ""
+        return DriverDied(str(self.key), because=because, output=output)
+
+    def _report(
+        self,
+        move: Start,
+        outcome: Outcome,
+        summary: str,
+        evidence: Evidence | None = None,
+        *,
+        instant: str | None = None,
+    ) -> JobReport:
+        """A report of what was found without a driver."""
+        return JobReport(
+            outcome=outcome,
+            summary=summary,
+            table=self.table,
+            job=str(self.key),
+            attempt=move.number,
+            release=self.settings.release,
+            instant=evidence.instant.requested_at if evidence else instant,
+            rows=evidence.rows if evidence else None,
+            plan=evidence.plan if evidence else None,
+        )
+
+
+def _now() -> datetime:
+    return datetime.now(tz=timezone.utc)

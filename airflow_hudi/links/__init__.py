@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Buttons on a task's page that lead to what it works on."""

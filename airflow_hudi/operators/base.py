@@ -1,0 +1,259 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What all operators that start a Spark job have in common; the only place where errors of ours
+become Airflow's.
+
+How one task runs: look at the table without a JVM → find the job's record in the control folder →
+start a driver, or attach to the one at work, or take the report nobody has heard of → watch report
+and heartbeat → decide from the report *and* the table's timeline.
+"""
+
+from __future__ import annotations
+
+import time
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from airflow.providers.common.compat.sdk import (
+    AirflowFailException,
+    AirflowSkipException,
+    AirflowTaskTimeout,
+    BaseOperator,
+    conf,
+)
+
+from airflow_hudi.core.attempts import Attempt, Patience
+from airflow_hudi.core.control import AttemptFolder
+from airflow_hudi.core.errors import AirflowHudiError
+from airflow_hudi.core.hosts import host_id
+from airflow_hudi.core.job_errors import InvalidWork, JobCancelled
+from airflow_hudi.core.jobs import NOT_MAPPED, JobKey, JobReport, Outcome, Work
+from airflow_hudi.core.storage import LocalStorage
+from airflow_hudi.core.values import to_json
+from airflow_hudi.hooks.driver_output import DriverOutput
+from airflow_hudi.hooks.hudi import HudiHook
+from airflow_hudi.hooks.jobs import JobHandle, Sight, end_job, look
+from airflow_hudi.hooks.processes import process_lives
+from airflow_hudi.hooks.runs import JobRun
+from airflow_hudi.links.spark import HudiSparkLink
+from airflow_hudi.links.table import HudiTableLink, table_page
+from airflow_hudi.operators.asset_events import announce
+from airflow_hudi.triggers.job import TIMED_OUT, HudiJobTrigger
+
+if TYPE_CHECKING:
+    from airflow.sdk import Context
+
+SKIP = "skip"
+SUCCEED = "succeed"
+
+_POLL_LOCAL = 0.5
+_POLL_REMOTE = 5.0
+_LAST_OUTPUT = 15.0
+
+
+class HudiJobOperator(BaseOperator):
+    """Runs one Spark job on one Hudi table, once, whatever happens to the task.
+
+    :param table: a name below the connection's warehouse, an absolute path, or a URI
+    :param hudi_conn_id: the connection, of type ``hudi``
+    :param spark_conf: Spark settings for this job, laid over the ones it needs; no secrets
+    :param options: Hudi settings for this job (``hoodie.…``); no secrets
+    :param when_nothing_to_do: ``skip`` the task (and what depends on it), or let it ``succeed``
+    :param deferrable: wait in the triggerer instead of on a worker
+    :param poll_interval: seconds between two looks; None: half a second where the control folder is
+        on this machine's disk, else five
+    """
+
+    template_fields: Sequence[str] = ("table", "hudi_conn_id", "spark_conf", "options")
+    template_fields_renderers: ClassVar[dict[str, str]] = {"spark_conf": "json", "options": "json"}
+    operator_extra_links = (HudiTableLink(), HudiSparkLink())
+    ui_color = "#e3f1fb"
+
+    script: ClassVar[str]
+    """The name of the job's script in ``spark_jobs``."""
+
+    def __init__(  # noqa: PLR0913 - all by name
+        self,
+        *,
+        table: str,
+        hudi_conn_id: str = HudiHook.default_conn_name,
+        spark_conf: Mapping[str, str] | None = None,
+        options: Mapping[str, str] | None = None,
+        when_nothing_to_do: str = SKIP,
+        deferrable: bool = conf.getboolean("operators", "default_deferrable", fallback=False),
+        poll_interval: float | None = None,
+        **kwargs: Any,
+    ) -> None:
+        kwargs.setdefault("map_index_template", "{{ task.table }}")
+        super().__init__(**kwargs)
+        self.table = table
+        self.hudi_conn_id = hudi_conn_id
+        self.spark_conf = dict(spark_conf or {})
+        self.options = dict(options or {})
+        self.when_nothing_to_do = when_nothing_to_do
+        self.deferrable = deferrable
+        self.poll_interval = poll_interval
+        self._running: AttemptFolder | None = None
+        self._is_killed = False
+        if when_nothing_to_do not in (SKIP, SUCCEED):
+            cure = f"choose {SKIP!r} or {SUCCEED!r}"
+            raise InvalidWork(f"when_nothing_to_do is {when_nothing_to_do!r}", cure=cure)
+
+    @abstractmethod
+    def work(self) -> Work:
+        """What the job is to do; called when templates are rendered, raises on bad input."""
+
+    def plain_options(self) -> dict[str, str]:
+        """Hudi's settings as rendered, as the strings Hudi takes."""
+        return {str(key): str(value) for key, value in self.options.items()}
+
+    def execute(self, context: Context) -> Any:
+        """Run the job, or find out that it has been run."""
+        with _errors_as_airflow_knows_them():
+            run = self._run_of(context)
+            self._push(context, HudiTableLink().xcom_key, table_page(self.hudi_conn_id, self.table))
+            begun = run.begin()
+            if isinstance(begun, JobReport):
+                return self._finish(context, begun)
+            self._running = begun
+            if self.deferrable:
+                self._defer(run, begun)
+            self._watch(context, begun)
+            return self._finish(context, run.conclude(begun))
+
+    def execute_complete(self, context: Context, event: Mapping[str, Any]) -> Any:
+        """Back from the triggerer: show what the driver said, and decide."""
+        with _errors_as_airflow_knows_them():
+            run = self._run_of(context)
+            files = run.folder.attempt(run.folder.latest_number())
+            if event["event"] == TIMED_OUT:
+                end_job(files)
+                raise AirflowTaskTimeout(f"{run.key} was ended: {event['because']}")
+            sight = look(files, run.patience)
+            self._show_application(context, sight.attempt)
+            self._show_output(self._output_of(sight.attempt))
+            return self._finish(context, run.conclude(files))
+
+    def on_kill(self) -> None:
+        """End the driver: asked first, then made to; airflow gives us five seconds."""
+        self._is_killed = True
+        if self._running is not None:
+            self.log.info("ending the driver of %s", self._running.path)
+            end_job(self._running)
+            self.log.info("the driver has ended")
+
+    # --- before --------------------------------------------------------------------------------
+
+    def _run_of(self, context: Context) -> JobRun:
+        hook = HudiHook(self.hudi_conn_id)
+        return JobRun(
+            key=_key_of(context),
+            table=hook.table_uri(self.table),
+            work=self.work(),
+            script=self.script,
+            settings=hook.settings,
+            spark_conf={str(key): str(value) for key, value in self.spark_conf.items()},
+        )
+
+    def _defer(self, run: JobRun, files: AttemptFolder) -> None:
+        handle: JobHandle = run.handle(files)
+        deadline = None
+        if self.execution_timeout is not None:
+            deadline = (datetime.now(tz=timezone.utc) + self.execution_timeout).isoformat()
+        trigger = HudiJobTrigger(
+            **handle.serialize(), poll_interval=self._pause(files), deadline=deadline
+        )
+        self.defer(trigger=trigger, method_name="execute_complete")
+
+    # --- meanwhile -----------------------------------------------------------------------------
+
+    def _watch(self, context: Context, files: AttemptFolder) -> None:
+        """Until the driver has reported or is dead; its output goes into this task's log."""
+        output: DriverOutput | None = None
+        shown: str | None = None
+        while True:
+            sight = look(files, Patience())
+            output = output or self._output_of(sight.attempt)
+            self._show_output(output)
+            if shown is None:
+                shown = self._show_application(context, sight.attempt)
+            if self._is_killed:
+                raise JobCancelled(files.path)
+            if sight.has_ended:
+                self._await_exit(sight, output)
+                return
+            time.sleep(self._pause(files))
+
+    def _await_exit(self, sight: Sight, output: DriverOutput | None) -> None:
+        """The JVM takes a moment to go once the report is written; its last words belong here."""
+        until = time.monotonic() + _LAST_OUTPUT
+        while process_lives(sight.attempt.launched) and time.monotonic() < until:
+            time.sleep(0.05)
+        self._show_output(output)
+
+    def _pause(self, files: AttemptFolder) -> float:
+        if self.poll_interval is not None:
+            return self.poll_interval
+        return _POLL_LOCAL if isinstance(files.storage, LocalStorage) else _POLL_REMOTE
+
+    def _output_of(self, attempt: Attempt) -> DriverOutput | None:
+        launched = attempt.launched
+        if launched is None or launched.host != host_id():
+            return None
+        return DriverOutput(Path(launched.log))
+
+    def _show_output(self, output: DriverOutput | None) -> None:
+        for line in output.new_lines() if output is not None else ():
+            self.log.info("%s", line)
+
+    def _show_application(self, context: Context, attempt: Attempt) -> str | None:
+        beat = attempt.beat
+        if beat is None or beat.application_id is None:
+            return None
+        self._push(context, "application_id", beat.application_id)
+        if beat.tracking_url:
+            self._push(context, "tracking_url", beat.tracking_url)
+            self._push(context, HudiSparkLink().xcom_key, beat.tracking_url)
+        where = beat.tracking_url or "no web page"
+        self.log.info("Spark application %s (%s)", beat.application_id, where)
+        return beat.application_id
+
+    # --- after ---------------------------------------------------------------------------------
+
+    def _finish(self, context: Context, report: JobReport) -> Any:
+        for note in report.notes:
+            self.log.warning("%s", note)
+        data = to_json(report)
+        self._push(context, "report", data)
+        if report.outcome is Outcome.NOTHING_TO_DO:
+            said = f"nothing to do: {report.summary}"
+            if self.when_nothing_to_do == SKIP:
+                raise AirflowSkipException(said)
+            self.log.info("%s", said)
+            return data
+        self.log.info("done: %s", report.summary)
+        announce(context, report)
+        return data
+
+    def _push(self, context: Context, key: str, value: Any) -> None:
+        context["ti"].xcom_push(key=key, value=value)
+
+
+def _key_of(context: Context) -> JobKey:
+    ti = context["ti"]
+    index = getattr(ti, "map_index", None)
+    return JobKey(ti.dag_id, ti.run_id, ti.task_id, NOT_MAPPED if index is None else index)
+
+
+@contextmanager
+def _errors_as_airflow_knows_them() -> Iterator[None]:
+    """What retrying cannot cure fails at once; the rest is raised as it is, and retried."""
+    try:
+        yield
+    except AirflowHudiError as error:
+        if error.retryable:
+            raise
+        raise AirflowFailException(str(error)) from error
