@@ -93,7 +93,7 @@ benchmark: $(READY) ## our reader beside hudi-rs and a warm Spark, on the same t
 
 .PHONY: requirements
 requirements: | $(UV) ## compile requirements.txt from pyproject.toml and requirements.in
-	$(UV) pip compile --quiet pyproject.toml requirements.in --extra local --extra s3 --group dev \
+	$(UV) pip compile --quiet pyproject.toml requirements.in --extra local --extra s3 --extra zookeeper --group dev \
 	  --python-version 3.11 --no-header --no-annotate --no-emit-index-url --output-file requirements.txt
 
 .PHONY: clean

@@ -54,13 +54,16 @@ def test_the_wheel_states_ranges_and_extras(wheel: zipfile.ZipFile) -> None:
     metadata = wheel.read(name).decode()
     assert "Provides-Extra: local" in metadata
     assert "Provides-Extra: s3" in metadata
+    assert "Provides-Extra: zookeeper" in metadata
     needs = re.findall(r"^Requires-Dist: (\S+?)[<>=! ].*$", metadata, re.MULTILINE)
     assert "pyspark" in needs
     unconditional = re.findall(r"^Requires-Dist: ([a-z-]+)[^;\n]*$", metadata, re.MULTILINE)
     assert sorted(unconditional) == [
         "apache-airflow",
         "apache-airflow-providers-apache-spark",
+        "apache-airflow-providers-common-compat",
         "fastavro",
+        "psutil",
         "pyarrow",
     ]
 

@@ -25,6 +25,12 @@ class TableKey(str, Enum):
     ORDERING_FIELDS = "hoodie.table.ordering.fields"
     CREATE_SCHEMA = "hoodie.table.create.schema"
     DROP_PARTITION_COLUMNS = "hoodie.datasource.write.drop.partition.columns"
+    KEY_GENERATOR_CLASS = "hoodie.table.keygenerator.class"
+    HIVE_STYLE_PARTITIONING = "hoodie.datasource.write.hive_style_partitioning"
+    KEY_GENERATOR_TYPE = "hoodie.table.keygenerator.type"
+    URL_ENCODED_PARTITIONS = "hoodie.datasource.write.partitionpath.urlencode"
+    PAYLOAD_CLASS = "hoodie.compaction.payload.class"
+    LEGACY_PAYLOAD_CLASS = "hoodie.table.legacy.payload.class"
 
 
 class WriteKey(str, Enum):
@@ -39,3 +45,36 @@ class WriteKey(str, Enum):
     COMPACT_INLINE = "hoodie.compact.inline"
     COMPACT_SCHEDULE_INLINE = "hoodie.compact.schedule.inline"
     COMPACT_AFTER_DELTA_COMMITS = "hoodie.compact.inline.max.delta.commits"
+    KEY_GENERATOR_CLASS = "hoodie.datasource.write.keygenerator.class"
+    HIVE_STYLE_PARTITIONING = TableKey.HIVE_STYLE_PARTITIONING.value
+    ORDERING_FIELDS = TableKey.ORDERING_FIELDS.value
+    TABLE_VERSION = "hoodie.write.table.version"
+    AUTO_UPGRADE = "hoodie.write.auto.upgrade"
+    COMPACTION_TARGET_IO = "hoodie.compaction.target.io"
+    PARTITIONS_TO_DELETE = "hoodie.datasource.write.partitions.to.delete"
+    KEY_GENERATOR_TYPE = "hoodie.datasource.write.keygenerator.type"
+    PAYLOAD_CLASS = "hoodie.datasource.write.payload.class"
+    PAYLOAD_ORDERING_FIELD = "hoodie.payload.ordering.field"
+    ROW_WRITER = "hoodie.datasource.write.row.writer.enable"
+    STREAMING_METADATA = "hoodie.metadata.streaming.write.enabled"
+    TABLE_SERVICES = "hoodie.table.services.enabled"
+    KEEP_DUPLICATES = "hoodie.merge.allow.duplicate.on.inserts"
+
+
+class LockKey(str, Enum):
+    """Keys that let several writers work on one table, one commit at a time."""
+
+    CONCURRENCY_MODE = "hoodie.write.concurrency.mode"
+    # The name of 0.x; 1.x calls it hoodie.clean.failed.writes.policy and still reads this one.
+    FAILED_WRITES_POLICY = "hoodie.cleaner.policy.failed.writes"
+    AUTO_ADJUST = "hoodie.auto.adjust.lock.configs"
+    PROVIDER = "hoodie.write.lock.provider"
+    TRY_MILLIS = "hoodie.write.lock.wait_time_ms"
+    RETRIES = "hoodie.write.lock.client.num_retries"
+    PAUSE_MILLIS = "hoodie.write.lock.client.wait_time_ms_between_retry"
+    FILESYSTEM_EXPIRY_MINUTES = "hoodie.write.lock.filesystem.expire"
+    ZOOKEEPER_URL = "hoodie.write.lock.zookeeper.url"
+    ZOOKEEPER_BASE_PATH = "hoodie.write.lock.zookeeper.base_path"
+    ZOOKEEPER_KEY = "hoodie.write.lock.zookeeper.lock_key"
+    ZOOKEEPER_SESSION_MILLIS = "hoodie.write.lock.zookeeper.session_timeout_ms"
+    ZOOKEEPER_CONNECTION_MILLIS = "hoodie.write.lock.zookeeper.connection_timeout_ms"

@@ -7,6 +7,13 @@
     ├── InvalidInput (ValueError)
     │   ├── InvalidInstant                  text
     │   ├── InvalidTimezone                 name
+    │   ├── InvalidSetting                  setting, value, allowed
+    │   ├── UnknownSetting                  setting, known
+    │   ├── NotAbsolute                     place
+    │   ├── UnsuitableLock                  lock, uri
+    │   ├── InvalidWait                     because
+    │   ├── InvalidAssetUri                 uri, because
+    │   ├── NotInWarehouse                  table, warehouse
     │   ├── UnknownStorage                  uri
     │   └── UnsafePath                      path
     ├── UnknownTableVersion (ValueError)    version, known
@@ -20,8 +27,14 @@
     ├── StorageError                        .retryable as the storage judges it
     │   ├── ObjectNotFound (FileNotFoundError)   path
     │   └── OutcomeUnknown                  path: re-read, then decide; never blindly retry
+    ├── LockUnreachable                     .retryable = True; where, because
+    ├── LockProbeFailed                     step, because, cure
+    ├── NoHudiConnection                    conn_id
+    ├── TableUnreachable                    .retryable = True; uri, because
     └── ConcurrencyError                    .retryable = True
         ├── FolderLocked (TimeoutError)     folder, waited
+        ├── LockNotAcquired (TimeoutError)  uri, because
+        ├── LockNotHeld                     where
         ├── ObjectExists (FileExistsError)  path
         └── VersionMismatch                 path, expected
 
@@ -61,6 +74,83 @@ class InvalidTimezone(InvalidInput):
         self.name = name
         super().__init__(
             f"{name!r} is not a known time zone; use a name such as UTC or Europe/Berlin"
+        )
+
+
+class InvalidSetting(InvalidInput):
+    """A setting has a value that means nothing."""
+
+    def __init__(self, setting: str, value: object, *, allowed: str) -> None:
+        self.setting = setting
+        self.value = value
+        self.allowed = allowed
+        super().__init__(f"{setting} cannot be {value!r:.200}; it must be {allowed}")
+
+
+class UnknownSetting(InvalidInput):
+    """A setting nobody reads: most likely a typo."""
+
+    def __init__(self, setting: str, known: Iterable[str]) -> None:
+        self.setting = setting
+        self.known = tuple(known)
+        super().__init__(
+            f"there is no setting {setting!r}; known are {_listed(self.known)} (nothing is ignored"
+            " silently: correct the name or remove it)"
+        )
+
+
+class NotAbsolute(InvalidInput):
+    """A place whose meaning depends on where a process happens to run."""
+
+    def __init__(self, place: str) -> None:
+        self.place = place
+        super().__init__(
+            f"{place!r} is neither an absolute path nor a URI; write /lake/orders or"
+            " s3://bucket/lake/orders, so that it means the same on every machine"
+        )
+
+
+class UnsuitableLock(InvalidInput):
+    """A lock that does not exclude anybody at this place."""
+
+    def __init__(self, lock: str, uri: str) -> None:
+        self.lock = lock
+        self.uri = uri
+        super().__init__(
+            f"a {lock} lock cannot guard {uri}: it is for local disks, used by one machine only;"
+            " choose the zookeeper lock in the Hudi connection"
+        )
+
+
+class InvalidWait(InvalidInput):
+    """What is to be waited for on a table makes no sense."""
+
+    def __init__(self, because: str) -> None:
+        self.because = because
+        super().__init__(f"cannot wait for this: {because}")
+
+
+class InvalidAssetUri(InvalidInput):
+    """A URI is not one of a Hudi table as an Airflow asset."""
+
+    def __init__(self, uri: str, because: str) -> None:
+        self.uri = uri
+        self.because = because
+        super().__init__(
+            f"{uri!r} names no Hudi table: {because}; write hudi://s3/bucket/lake/orders or"
+            " hudi://file/lake/orders"
+        )
+
+
+class NotInWarehouse(InvalidInput):
+    """A table is outside of the place that a connection opens for looking at."""
+
+    def __init__(self, table: str, warehouse: str) -> None:
+        self.table = table
+        self.warehouse = warehouse
+        super().__init__(
+            f"{table!r} is not below {warehouse}; only tables of the connection's warehouse are"
+            " shown"
         )
 
 
@@ -196,6 +286,51 @@ class OutcomeUnknown(StorageError):
         )
 
 
+class LockUnreachable(AirflowHudiError):
+    """The service that keeps a lock does not answer; nobody knows who holds it."""
+
+    retryable = True
+
+    def __init__(self, where: str, because: str) -> None:
+        self.where = where
+        self.because = because
+        super().__init__(
+            f"the lock at {where} cannot be reached ({because}); no job can commit meanwhile: check"
+            " that the service runs and that this machine may connect to it"
+        )
+
+
+class LockProbeFailed(AirflowHudiError):
+    """A lock did not behave as a lock when it was tried out."""
+
+    def __init__(self, step: str, *, because: str, cure: str) -> None:
+        self.step = step
+        self.because = because
+        self.cure = cure
+        super().__init__(f"the lock failed at the step '{step}': {because}; {cure}")
+
+
+class NoHudiConnection(AirflowHudiError):
+    """A name that is no usable Hudi connection; why not is not for everyone to know."""
+
+    def __init__(self, conn_id: str) -> None:
+        self.conn_id = conn_id
+        super().__init__(
+            f"there is no usable connection {conn_id!r} of type hudi; the server's log says more"
+        )
+
+
+class TableUnreachable(AirflowHudiError):
+    """A table's storage failed again and again; later it may be back."""
+
+    retryable = True
+
+    def __init__(self, uri: str, because: str) -> None:
+        self.uri = uri
+        self.because = because
+        super().__init__(f"{uri} cannot be read: {because}; try again when its storage is back")
+
+
 class ConcurrencyError(AirflowHudiError):
     """Somebody else was there first; trying again later may succeed."""
 
@@ -211,6 +346,29 @@ class FolderLocked(ConcurrencyError, TimeoutError):
         super().__init__(
             f"another process held the lock of {folder} for {waited:.0f} s, nothing was written; it"
             " may be stopped or hanging: try again, or find it with fuser"
+        )
+
+
+class LockNotAcquired(ConcurrencyError, TimeoutError):
+    """The table's lock was not to be had within the time its settings allow."""
+
+    def __init__(self, uri: str, because: str) -> None:
+        self.uri = uri
+        self.because = because
+        super().__init__(
+            f"the lock of {uri} was not free in time ({because}); nothing was changed: try again"
+            " later, or find out who holds it"
+        )
+
+
+class LockNotHeld(ConcurrencyError):
+    """A lock was given back by somebody who does not hold it (any more)."""
+
+    def __init__(self, where: str) -> None:
+        self.where = where
+        super().__init__(
+            f"the lock at {where} is not held here (any more); what was done under it may have met"
+            " somebody else's work: look at the table's timeline"
         )
 
 

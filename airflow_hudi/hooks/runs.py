@@ -140,13 +140,7 @@ class JobRun:
 
     def _launch(self, number: int) -> AttemptFolder | None:
         settings = self.settings
-        launch = plan_launch(
-            self.script,
-            release=settings.release,
-            bundle=settings.bundle,
-            ship=settings.ship,
-            conf=self.spark_conf,
-        )
+        launch = plan_launch(self.script, self.work, settings, self.spark_conf)
         arguments = JobArguments(settings.control_uri, self.key.folder, number)
         submit = DetachedSparkSubmit.of(
             launch,

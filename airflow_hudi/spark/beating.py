@@ -25,9 +25,9 @@ class Beating:
     has not ended half a minute later (Java does not answer) is ended the hard way.
     """
 
-    def __init__(self, folder: AttemptFolder, *, interval: float) -> None:
+    def __init__(self, folder: AttemptFolder) -> None:
         self._folder = folder
-        self._interval = interval
+        self._interval = 1.0
         self._ended = threading.Event()
         self._thread: threading.Thread | None = None
         self._version: Version | None = None

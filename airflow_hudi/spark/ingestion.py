@@ -9,15 +9,18 @@ from airflow_hudi.core.config import WriteKey
 from airflow_hudi.core.errors import TableNotFound
 from airflow_hudi.core.ingestion import (
     JOB_METADATA_KEY,
+    Columns,
     FileSource,
     IngestWork,
     NewTable,
     Operation,
     QuerySource,
+    SourceFormat,
     WhenEmpty,
     check_columns,
     check_schema,
     check_work,
+    widened,
 )
 from airflow_hudi.core.job_errors import JobSuperseded, SourceEmpty, SourceMissing
 from airflow_hudi.core.jobs import JobReport
@@ -46,6 +49,10 @@ def ingest(job: Job) -> JobReport:
     release = known_release(spec.release)
     table = _existing(spec.table)
     check_work(work, release, None if table is None else table.properties, spec.table)
+    before = load_evidence(open_storage(spec.table), work, str(spec.key))
+    if before is not None:
+        said = f"this job's commit {before.instant.requested_at} is on the timeline already"
+        return job.nothing_to_do(said, instant=before.instant.requested_at, rows=before.rows)
     frame = _rows(job, work, table)
     if frame is None:
         return job.nothing_to_do(f"{work.source} has no rows")
@@ -94,6 +101,7 @@ def _rows(job: Job, work: IngestWork, table: Table | None) -> DataFrame | None:
     if table is not None:
         columns = _columns(_no_rows_of(job.spark, table))
         check_schema(work, job.spec.table, table=columns, rows=_columns(frame))
+        frame = _fitted(frame, columns)
     if frame.isEmpty():
         if work.when_empty is WhenEmpty.FAIL:
             raise SourceEmpty(str(work.source))
@@ -110,7 +118,7 @@ def _read(spark: SparkSession, work: IngestWork) -> DataFrame:
         return spark.sql(source.sql)
     if not isinstance(source, FileSource):
         raise TypeError(f"{work.operation.value} has no source")
-    reader = spark.read.format(source.format.value).options(**source.options)
+    reader = spark.read.format(source.format.value).options(**_reader_options(source))
     try:
         return reader.load(source.path)
     except AnalysisException as error:
@@ -119,9 +127,25 @@ def _read(spark: SparkSession, work: IngestWork) -> DataFrame:
         raise
 
 
+def _reader_options(source: FileSource) -> dict[str, str]:
+    """A CSV file has no types: without being told, Spark would take every column for a text."""
+    given = {key.lower() for key in source.options}
+    if source.format is not SourceFormat.CSV or "inferschema" in given:
+        return dict(source.options)
+    return {**source.options, "inferSchema": "true"}
+
+
 def _no_rows_of(spark: SparkSession, table: Table) -> DataFrame:
     rows = spark.read.format("hudi").load(table.uri).limit(0)
     return rows.drop(*META_FIELDS)
+
+
+def _fitted(frame: DataFrame, table: Columns) -> DataFrame:
+    """The rows in the table's types and its order of columns; what is new comes last."""
+    for name, type_ in widened(table, _columns(frame)).items():
+        frame = frame.withColumn(name, frame[name].cast(type_))
+    known = [name for name in table if name in frame.columns]
+    return frame.select(*known, *(name for name in frame.columns if name not in table))
 
 
 def _columns(frame: DataFrame) -> dict[str, str]:

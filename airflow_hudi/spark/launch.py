@@ -16,10 +16,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from airflow_hudi import __version__
-from airflow_hudi.core.connection import SHIP_INSTALLED, SHIP_ZIP
+from airflow_hudi.core.connection import SHIP_INSTALLED, SHIP_ZIP, HudiSettings
 from airflow_hudi.core.errors import EnvironmentProblem
+from airflow_hudi.core.ingestion import IngestWork
 from airflow_hudi.core.job_errors import JobScriptNotFound
-from airflow_hudi.spark.engine.bundles import bundle_jar, cache_folder
+from airflow_hudi.core.jobs import Work
+from airflow_hudi.spark.engine.bundles import avro_reader, bundle_jar, cache_folder, have_jar
 from airflow_hudi.spark.engine.session_conf import (
     HUDI_JVM_OPTIONS,
     HUDI_SESSION_CONF,
@@ -47,23 +49,24 @@ class Launch:
     py_files: str | None
 
 
-def plan_launch(
-    script: str, *, release: str, bundle: str | None, ship: str, conf: Mapping[str, str]
-) -> Launch:
-    """How to start a job's script; finds the Hudi bundle, and downloads it where there is none.
+def plan_launch(script: str, work: Work, settings: HudiSettings, conf: Mapping[str, str]) -> Launch:
+    """How to start a job's script; finds the jars it needs, and downloads what is not there.
 
     :param script: the name of a script in ``spark_jobs``
     :param conf: the user's Spark settings, which are laid over ours; JVM options are added to ours
     """
-    jar = str(bundle_jar(release, jar=bundle))
+    release = settings.release
+    jars = [bundle_jar(release, jar=settings.bundle)]
+    if isinstance(work, IngestWork) and work.reads_avro:
+        jars.append(have_jar(avro_reader()))
     return Launch(
         script=str(job_script(script)),
         conf=launch_conf(release, conf),
         # In both: with --jars alone the classes sit in a second class loader, which the JVM side of
         # py4j does not see; without it the executors lack them.
-        jars=jar,
-        driver_class_path=jar,
-        py_files=_py_files(ship),
+        jars=",".join(map(str, jars)),
+        driver_class_path=os.pathsep.join(map(str, jars)),
+        py_files=_py_files(settings.ship),
     )
 
 

@@ -85,7 +85,8 @@ def main(run: Run, argv: Sequence[str] | None = None) -> NoReturn:
         say(__doc__ or "")
         sys.exit(0)
     try:
-        code = _run(JobArguments.from_argv(arguments), run)
+        code = run_attempt(JobArguments.from_argv(arguments), run).exit_code
+        _stop_spark()
     except AirflowHudiError as error:
         say(f"failed: {redacted(str(error))}")
         code = EXIT_NOT_WORTH_RETRYING
@@ -99,13 +100,14 @@ def say(line: str) -> None:
     sys.stdout.flush()
 
 
-def _run(arguments: JobArguments, run: Run) -> int:
+def run_attempt(arguments: JobArguments, run: Run) -> JobReport:
+    """Take the seat of an attempt, work, and leave a report; the process goes on."""
     folder = JobFolder(open_storage(arguments.control), arguments.folder).attempt(arguments.attempt)
     if not folder.take_seat(host_id(), os.getpid()):
         raise JobSuperseded(arguments.folder, because="this attempt has a driver, or was given up")
     started_at = _now()
-    beating = Beating(folder, interval=1.0)
-    signal.signal(signal.SIGTERM, _raise_cancelled)
+    beating = Beating(folder)
+    before = signal.signal(signal.SIGTERM, _raise_cancelled)
     try:
         report = _attempt(arguments, folder, beating, run)
     finally:
@@ -121,8 +123,8 @@ def _run(arguments: JobArguments, run: Run) -> int:
     folder.write_report(report)
     beating.stop()
     say(f"{report.outcome.value.replace('_', ' ')}: {report.summary}")
-    _stop_spark()
-    return report.exit_code
+    signal.signal(signal.SIGTERM, before)
+    return report
 
 
 def _attempt(

@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every example DAG loads, and the task of the first one does what it says."""
+"""Every example DAG loads, and its tasks do what they say."""
 
 from __future__ import annotations
 
 import importlib.util
+from datetime import datetime, timezone
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
+from typing import Any
 
 import pytest
 
+from tests.provider.tables import FakeTaskInstance, connect
 from tests.tables.fixtures import StoredTable
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -40,3 +43,28 @@ def test_pending_plans_are_returned(tmp_path: Path) -> None:
     planned = task.function(str(base))
     kinds = {item["plan"]["kind"] for item in planned}
     assert {"compaction", "logcompaction", "clustering"} <= kinds
+
+
+def test_what_the_sensor_found_is_printed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    StoredTable("1.2.0", "mor_done").unpack(tmp_path)
+    connect(monkeypatch, tmp_path)
+    example = load(ROOT / "dags_examples" / "commit_sensor.py")
+    dag = example.hudi_commit_sensor()
+    sensor = dag.get_task("new_commits")
+    assert sensor.deferrable
+    assert sensor.downstream_task_ids == {"what_arrived"}
+    long_ago = datetime(2020, 1, 1, tzinfo=timezone.utc)
+    context: Any = {
+        "params": {"table": "mor_done"},
+        "dag_run": SimpleNamespace(run_after=long_ago),
+        "ti": FakeTaskInstance(),
+    }
+    sensor.render_template_fields(context)
+    found = sensor.execute(context)
+    assert found["commit_count"] == 7  # eleven instants, less the services and what is no write
+    newest = example.what_arrived.function(found)
+    printed = capsys.readouterr().out
+    assert newest == found["newest"]
+    assert f"{newest} deltacommit, visible at " in printed

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The Hudi bundle jar of a release: known by its coordinates, found on disk, or downloaded once."""
+"""The jars a job needs: known by their coordinates, found on disk, or downloaded once."""
 
 from __future__ import annotations
 
@@ -19,11 +19,17 @@ from pathlib import Path
 from airflow_hudi.core.errors import AirflowHudiError, EnvironmentProblem
 from airflow_hudi.core.versions import RELEASE_NAMES
 from airflow_hudi.core.versions import release as known_release
-from airflow_hudi.spark.java import Java, check_pyspark, find_java, is_packaged
+from airflow_hudi.spark.java import (
+    Java,
+    check_pyspark,
+    find_java,
+    is_packaged,
+    pyspark_version,
+)
 from airflow_hudi.spark.trust import named_certificates, trust_options, write_trust_store
 
 _GROUP = "org.apache.hudi"
-_ARTIFACT = "hudi-spark3.5-bundle_2.12"
+_VARIABLES = {_GROUP: "AIRFLOW_HUDI_BUNDLE", "org.apache.spark": "AIRFLOW_HUDI_SPARK_AVRO"}
 _STDERR = 2  # not sys.stderr.fileno(): Airflow and pytest replace that object by one without
 _NETWORK_CURE = (
     "check the network (a mirror or proxy is set in Spark's spark.jars.ivySettings), or put the jar"
@@ -32,45 +38,60 @@ _NETWORK_CURE = (
 
 
 @dataclass(frozen=True, slots=True)
-class Bundle:
-    """One release of Hudi for Spark 3.5."""
+class Jar:
+    """One jar that Ivy can fetch."""
 
-    release: str
+    title: str
+    group: str
+    artifact: str
+    version: str
     megabytes: int
 
     @property
     def coordinates(self) -> str:
-        """The bundle's name in Maven's notation."""
-        return f"{_GROUP}:{_ARTIFACT}:{self.release}"
+        """Its name in Maven's notation."""
+        return f"{self.group}:{self.artifact}:{self.version}"
 
     @property
     def variable(self) -> str:
         """The environment variable that names the jar's path."""
-        return f"AIRFLOW_HUDI_BUNDLE_{self.release.replace('.', '_')}"
+        return f"{_VARIABLES[self.group]}_{self.version.replace('.', '_')}"
 
     def downloaded_to(self, ivy: Path) -> Path:
         """Where Spark's Ivy leaves the jar."""
-        return ivy / "jars" / f"{_GROUP}_{_ARTIFACT}-{self.release}.jar"
+        return ivy / "jars" / f"{self.group}_{self.artifact}-{self.version}.jar"
 
     def ivy_copy(self, ivy: Path) -> Path:
         """Where Ivy keeps its own copy, the source of a later "download"."""
-        return ivy / "cache" / _GROUP / _ARTIFACT / "jars" / f"{_ARTIFACT}-{self.release}.jar"
+        name = f"{self.artifact}-{self.version}.jar"
+        return ivy / "cache" / self.group / self.artifact / "jars" / name
+
+
+def _bundle(release: str, megabytes: int) -> Jar:
+    title = f"Hudi {release} bundle"
+    return Jar(title, _GROUP, "hudi-spark3.5-bundle_2.12", release, megabytes)
 
 
 BUNDLES = {
-    bundle.release: bundle
+    bundle.version: bundle
     for bundle in (
-        Bundle("0.15.0", 109),
-        Bundle("1.0.2", 111),
-        Bundle("1.1.1", 80),
-        Bundle("1.2.0", 81),
+        _bundle("0.15.0", 109),
+        _bundle("1.0.2", 111),
+        _bundle("1.1.1", 80),
+        _bundle("1.2.0", 81),
     )
 }
 
 
-def bundle_of(release: str) -> Bundle:
+def bundle_of(release: str) -> Jar:
     """The bundle of a release this package drives; raises UnknownRelease."""
     return BUNDLES[known_release(release).name]
+
+
+def avro_reader() -> Jar:
+    """What lets Spark read Avro files as a source; of the version of the Spark installed here."""
+    version = pyspark_version()
+    return Jar(f"Avro reader of Spark {version}", "org.apache.spark", "spark-avro_2.12", version, 1)
 
 
 def cache_folder() -> Path:
@@ -84,17 +105,21 @@ def cache_folder() -> Path:
 
 def bundle_jar(release: str, *, jar: str | Path | None = None) -> Path:
     """The jar of a release: the given one, the variable's, the cached one, else downloaded."""
-    bundle = bundle_of(release)
-    named = jar or os.environ.get(bundle.variable)
-    if named:
-        return _checked(Path(named).expanduser(), bundle)
+    return have_jar(bundle_of(release), named=jar)
+
+
+def have_jar(jar: Jar, *, named: str | Path | None = None) -> Path:
+    """A jar on this machine: the named one, the variable's, the cached one, else downloaded."""
+    given = named or os.environ.get(jar.variable)
+    if given:
+        return _checked(Path(given).expanduser(), jar)
     ivy = cache_folder() / "ivy"
-    cached = bundle.downloaded_to(ivy)
+    cached = jar.downloaded_to(ivy)
     if _is_jar(cached):
         return cached
     with _locked(cache_folder()):
         if not _is_jar(cached):  # another process may have been here while we waited
-            _download(bundle, ivy)
+            _download(jar, ivy)
     return cached
 
 
@@ -109,11 +134,11 @@ def main(releases: Sequence[str]) -> int:
     return 0
 
 
-def _checked(path: Path, bundle: Bundle) -> Path:
+def _checked(path: Path, jar: Jar) -> Path:
     if not _is_jar(path):
         raise EnvironmentProblem(
-            f"{path} is not a readable jar of Hudi {bundle.release}",
-            cure=f"set {bundle.variable} to the path of {_ARTIFACT}-{bundle.release}.jar,"
+            f"{path} is not a readable jar of the {jar.title}",
+            cure=f"set {jar.variable} to the path of {jar.artifact}-{jar.version}.jar,"
             " or unset it to have the jar downloaded",
         )
     return path.resolve()
@@ -133,23 +158,21 @@ def _locked(folder: Path) -> Iterator[None]:
         yield
 
 
-def _download(bundle: Bundle, ivy: Path) -> None:
-    for damaged in (bundle.downloaded_to(ivy), bundle.ivy_copy(ivy)):
+def _download(jar: Jar, ivy: Path) -> None:
+    for damaged in (jar.downloaded_to(ivy), jar.ivy_copy(ivy)):
         damaged.unlink(missing_ok=True)
-    size = f"about {bundle.megabytes} MB, once"
-    _say(f"Downloading Hudi {bundle.release} bundle ({size}) …")
+    _say(f"Downloading {jar.title} (about {jar.megabytes} MB, once) …")
     started = time.monotonic()
-    status = _run_ivy(bundle, ivy)
-    if not _is_jar(bundle.downloaded_to(ivy)):
+    status = _run_ivy(jar, ivy)
+    if not _is_jar(jar.downloaded_to(ivy)):
         raise EnvironmentProblem(
-            f"the bundle of Hudi {bundle.release} could not be downloaded"
-            f" (spark-submit ended with status {status})",
-            cure=_NETWORK_CURE.format(variable=bundle.variable),
+            f"the {jar.title} could not be downloaded (spark-submit ended with status {status})",
+            cure=_NETWORK_CURE.format(variable=jar.variable),
         )
-    _say(f"Hudi {bundle.release} bundle is here after {time.monotonic() - started:.0f} s")
+    _say(f"{jar.title} is here after {time.monotonic() - started:.0f} s")
 
 
-def _run_ivy(bundle: Bundle, ivy: Path) -> int:
+def _run_ivy(jar: Jar, ivy: Path) -> int:
     """Let Spark's own Ivy fetch the jar, so that the user's Spark settings for it count."""
     check_pyspark()
     java = find_java()
@@ -165,7 +188,7 @@ def _run_ivy(bundle: Bundle, ivy: Path) -> int:
         script.touch()
         command = [
             str(_spark_home() / "bin" / "spark-submit"),
-            *("--packages", bundle.coordinates),
+            *("--packages", jar.coordinates),
             # Always named: Java takes the home folder from the passwd entry, not from $HOME.
             *("--conf", f"spark.jars.ivy={ivy}"),
             str(script),

@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tasks that wait for something to happen to a table."""

@@ -1,0 +1,213 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One open write client of Hudi on one table: its lock, heartbeats, services and rollbacks."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from py4j.protocol import Py4JJavaError
+
+from airflow_hudi.core.engine_errors import InstantNotPending
+from airflow_hudi.core.heartbeat import HEARTBEAT_FOLDER
+from airflow_hudi.spark.engine.dialects import Hudi015
+from airflow_hudi.spark.engine.failures import translated
+from airflow_hudi.spark.engine.jvm import items
+from airflow_hudi.spark.engine.protocol import BeforeCommit, Executed, Options, Service, Staged
+from airflow_hudi.spark.engine.staging import Staging
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+_SCHEDULE = {
+    Service.COMPACTION: "scheduleCompaction",
+    Service.LOG_COMPACTION: "scheduleLogCompaction",
+    Service.CLUSTERING: "scheduleClustering",
+}
+_PUBLISHED = False  # the plan is written to the timeline, not only made
+_NOT_A_RESTORE = False
+_DELETE_INSTANTS = True
+_WITH_LOCK = False  # "skip locking" is Hudi's question
+_ALL_ACTIONS = False  # compactions and clusterings among them
+
+
+class HudiTableClient:
+    """Hudi's ``SparkRDDWriteClient`` behind the words of :class:`TableClient`."""
+
+    def __init__(self, dialect: Hudi015, base: str, options: Options, client: Any) -> None:
+        self._dialect = dialect
+        self._jvm = dialect.jvm
+        self._base = base
+        self._client = client
+        self._config = client.getConfig()
+        self._staging = Staging(dialect, base, options)
+
+    # --- lock --------------------------------------------------------------------------------
+
+    @contextlib.contextmanager
+    def lock(self) -> Iterator[None]:
+        """Hold the table's own lock, if its settings name one; not re-entrant.
+
+        What locks by itself must not be called inside: schedule, commit, execute_rollback, clean.
+        """
+        transactions = self._jvm.hudi.client.transaction
+        manager = transactions.TransactionManager(self._config, self._storage())
+        with translated(self._base):
+            try:
+                self._dialect.begin(manager)
+            except Py4JJavaError:
+                self._close_unlocked(manager)
+                raise
+        try:
+            yield
+        finally:
+            try:
+                self._dialect.end(manager)
+            finally:
+                manager.close()
+
+    def _close_unlocked(self, manager: Any) -> None:
+        # Closing a file system lock removes the lock file, whoever made it; nothing else is open.
+        if not str(self._config.getLockProviderClass()).endswith("FileSystemBasedLockProvider"):
+            manager.close()
+
+    # --- heartbeats --------------------------------------------------------------------------
+
+    def start_heartbeat(self, instant: str) -> None:
+        """Prove life on an instant until :meth:`stop_heartbeat`, from a thread of Hudi's."""
+        self._client.getHeartbeatClient().start(instant)
+
+    def stop_heartbeat(self, instant: str) -> None:
+        """End the proof of life and remove its file."""
+        self._client.getHeartbeatClient().stop(instant)
+        self._remove_heartbeat(instant)
+
+    def is_heartbeat_expired(self, instant: str) -> bool:
+        """Whether nobody has proved life on the instant for longer than this client tolerates."""
+        # Not by the client's own: 0.15 remembers beats of its own that were stopped since.
+        stranger = self._jvm.hudi.client.heartbeat.HoodieHeartbeatClient(
+            self._storage(),
+            self._base,
+            self._config.getHoodieClientHeartbeatIntervalInMs(),
+            self._config.getHoodieClientHeartbeatTolerableMisses(),
+        )
+        return bool(stranger.isHeartbeatExpired(instant))
+
+    def _remove_heartbeat(self, instant: str) -> None:
+        """Also what a beat that came late left behind, and its checksum on a local disk."""
+        storage = self._storage()
+        for name in (instant, f".{instant}.crc"):
+            path = self._jvm.hudi.storage.StoragePath(f"{self._base}/{HEARTBEAT_FOLDER}/{name}")
+            if storage.exists(path):
+                storage.deleteFile(path)
+
+    # --- services ----------------------------------------------------------------------------
+
+    def schedule(self, service: Service, *, extra: Mapping[str, str] | None = None) -> str | None:
+        """Put a plan on the timeline; None means that Hudi made none, for whatever reason."""
+        told = self._jvm.option(self._jvm.map(extra) if extra else None)
+        with translated(self._base):
+            return _present(getattr(self._client, _SCHEDULE[service])(told))
+
+    def execute(self, service: Service, instant: str) -> Executed:
+        """Carry a plan out without committing it."""
+        with translated(self._base):
+            result, stats = self._dialect.execute(self._client, service, instant)
+        return Executed(service, instant, tuple(str(stat.getPath()) for stat in stats), result)
+
+    def commit(self, executed: Executed) -> None:
+        """Commit what :meth:`execute` of this same client wrote; takes the table's lock itself."""
+        with translated(self._base):
+            self._dialect.commit(self._client, executed.service, executed.instant, executed.result)
+
+    # --- rollback ----------------------------------------------------------------------------
+
+    def schedule_rollback(self, instant: str) -> str:
+        """Put a rollback plan for a pending instant on the timeline; the caller holds the lock.
+
+        A plan that is already there is taken: two for one instant would undo each other's work.
+        """
+        meta_client = self._jvm.meta_client(self._base)
+        target = self._pending(instant, meta_client)
+        services = self._client.getTableServiceClient()
+        planned = services.getPendingRollbackInfo(meta_client, instant, _ALL_ACTIONS)
+        if planned.isPresent():
+            return self._dialect.requested_at(planned.get().getRollbackInstant())
+        rollback = self._dialect.new_instant(self._client)
+        by_markers = self._config.shouldRollbackUsingMarkers()
+        self._jvm.table(self._base, self._config).scheduleRollback(
+            self._jvm.context, rollback, target, _PUBLISHED, by_markers, _NOT_A_RESTORE
+        )
+        return rollback
+
+    def execute_rollback(self, rollback: str, instant: str) -> int:
+        """Carry out a rollback plan and remove the heartbeat; the number of files deleted."""
+        target = self._pending(instant)
+        self._staging.abandon(instant)  # or its client would go on proving life
+        table = self._jvm.table(self._base, self._config)
+        context = self._jvm.context
+        with translated(self._base):
+            metadata = table.rollback(context, rollback, target, _DELETE_INSTANTS, _WITH_LOCK)
+        self.stop_heartbeat(instant)
+        return int(metadata.getTotalFilesDeleted())
+
+    def _pending(self, instant: str, meta_client: Any = None) -> Any:
+        seen = self._jvm.meta_client(self._base) if meta_client is None else meta_client
+        pending = seen.getActiveTimeline().filterInflightsAndRequested().getInstants()
+        for found in items(pending):
+            if self._dialect.requested_at(found) == instant:
+                return found
+        raise InstantNotPending(self._base, instant)
+
+    # --- clean -------------------------------------------------------------------------------
+
+    def schedule_clean(self) -> str | None:
+        """Put a clean plan on the timeline; None where there is nothing to clean."""
+        clean = self._jvm.hudi.common.model.TableServiceType.CLEAN
+        with translated(self._base):
+            return _present(self._client.scheduleTableService(self._jvm.option(), clean))
+
+    def clean(self) -> int | None:
+        """Carry out the pending clean plans, or make one; files deleted, None if nothing to do."""
+        with translated(self._base):
+            metadata = self._client.clean()
+        return None if metadata is None else int(metadata.getTotalFilesDeleted())
+
+    # --- staged writes -----------------------------------------------------------------------
+
+    def stage(self, frame: DataFrame, operation: str, *, extra: Mapping[str, str]) -> Staged:
+        """Write data files under a pending instant with a heartbeat; no lock is held meanwhile."""
+        return self._staging.stage(frame, operation, extra)
+
+    def commit_staged(self, staged: Staged, *, before_commit: BeforeCommit | None = None) -> None:
+        """Commit a write that was staged here or, if its owner is dead, in another process.
+
+        One that is no longer pending is :class:`InstantNotPending`, found under the table's lock.
+        """
+        self._staging.commit(staged, check_pending=self._pending, before_commit=before_commit)
+        self._remove_heartbeat(staged.instant)
+
+    def close(self) -> None:
+        """Close Hudi's clients; what they left pending stays so."""
+        self._staging.close()
+        self._client.close()
+
+    def _storage(self) -> Any:
+        return self._jvm.meta_client(self._base).getStorage()
+
+
+@contextlib.contextmanager
+def open_client(dialect: Hudi015, base: str, options: Options) -> Iterator[HudiTableClient]:
+    """A client on an existing table, closed at the end."""
+    schema = dialect.table_schema(dialect.jvm.meta_client(base))
+    text = str(schema.get().toString()) if schema.isPresent() else ""
+    client = HudiTableClient(dialect, base, options, dialect.open_client(base, options, text))
+    try:
+        yield client
+    finally:
+        client.close()
+
+
+def _present(option: Any) -> str | None:
+    return str(option.get()) if option.isPresent() else None
