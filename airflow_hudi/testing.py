@@ -19,14 +19,16 @@ from typing import TypeVar
 
 from airflow_hudi.core.errors import (
     ConcurrencyError,
+    LockNotHeld,
     ObjectExists,
     ObjectNotFound,
     UnsafePath,
     VersionMismatch,
 )
+from airflow_hudi.core.locks import Lock
 from airflow_hudi.core.storage import InMemoryStorage, Listing, Storage, Version
 
-__all__ = ["FakeClock", "InMemoryStorage", "StorageContract"]
+__all__ = ["FakeClock", "InMemoryStorage", "LockContract", "StorageContract"]
 
 T = TypeVar("T")
 
@@ -252,6 +254,55 @@ class StorageContract:
 
         _race(3, lambda racer: write() if racer == 0 else read())
         _check(storage.read("page"))
+
+
+class LockContract:
+    """What every :class:`~airflow_hudi.core.locks.Lock` must hold to, races included.
+
+    ::
+
+        class TestMyLock(LockContract):
+            @pytest.fixture
+            def contender(self) -> Callable[[], Lock]:  # of one lock, free, new for each test
+                return lambda: MyLock(...)
+    """
+
+    racers = 6
+    rounds = 4
+
+    def test_the_first_gets_the_lock_and_nobody_else(self, contender: Callable[[], Lock]) -> None:
+        first, second = contender(), contender()
+        assert isinstance(first, Lock)
+        assert first.acquire()
+        assert not second.acquire()
+        assert not first.acquire()  # not even the holder a second time
+        assert not second.acquire()
+
+    def test_a_lock_that_was_given_back_is_free(self, contender: Callable[[], Lock]) -> None:
+        first, second = contender(), contender()
+        for holder, other in ((first, second), (second, first), (first, second)):
+            assert holder.acquire()
+            assert not other.acquire()
+            holder.release()
+
+    def test_only_the_holder_gives_a_lock_back(self, contender: Callable[[], Lock]) -> None:
+        holder, refused, stranger = contender(), contender(), contender()
+        assert holder.acquire()
+        assert not refused.acquire()
+        for other in (refused, stranger):
+            with _raises(LockNotHeld):
+                other.release()
+        assert not stranger.acquire()
+        holder.release()
+        with _raises(LockNotHeld):
+            holder.release()
+
+    def test_of_many_racing_contenders_one_wins(self, contender: Callable[[], Lock]) -> None:
+        contenders = [contender() for _ in range(self.racers)]
+        for _ in range(self.rounds):
+            won = _race(self.racers, lambda racer: contenders[racer].acquire())
+            assert won.count(True) == 1
+            contenders[won.index(True)].release()
 
 
 @contextmanager

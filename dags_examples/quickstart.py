@@ -117,7 +117,7 @@ def hudi_quickstart() -> None:
     # [END read]
 
     landed >> place >> change >> cancel >> schedule >> execute >> read
-    compare(read.output)
+    compare(read.output)  # type: ignore[arg-type]
 
 
 hudi_quickstart()

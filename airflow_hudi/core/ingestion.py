@@ -136,6 +136,11 @@ class IngestWork:
     when_empty: WhenEmpty = WhenEmpty.FAIL
     evolve_schema: bool = False
 
+    @property
+    def reads_avro(self) -> bool:
+        """Whether Spark needs its Avro reader, which it does not bring along."""
+        return isinstance(self.source, FileSource) and self.source.format is SourceFormat.AVRO
+
     def __post_init__(self) -> None:
         name = self.operation.value
         if self.operation.takes_rows:
@@ -252,13 +257,33 @@ Columns: TypeAlias = Mapping[str, str]
 """Column name to type, as Spark writes types in short (``bigint``, ``struct<a:int>``)."""
 
 
+# Every value of the narrow type is one of the wide type: the rows can be made to fit the table.
+_WIDER = {
+    "tinyint": ("smallint", "int", "bigint", "float", "double"),
+    "smallint": ("int", "bigint", "float", "double"),
+    "int": ("bigint", "double"),
+    "float": ("double",),
+    "date": ("timestamp",),
+}
+
+
+def widened(table: Columns, rows: Columns) -> dict[str, str]:
+    """The columns of the rows that must be widened, without loss, to be of the table's type."""
+    return {
+        name: table[name]
+        for name, type_ in rows.items()
+        if name in table and table[name] in _WIDER.get(type_, ())
+    }
+
+
 def schema_changes(table: Columns, rows: Columns) -> tuple[str, ...]:
     """How writing these rows would change the table's columns, in words."""
+    fitting = {**rows, **widened(table, rows)}
     changes = [f"{name} ({type_}) is new" for name, type_ in rows.items() if name not in table]
     for name, type_ in table.items():
-        if name not in rows:
+        if name not in fitting:
             changes.append(f"{name} ({type_}) is missing in the rows")
-        elif rows[name] != type_:
+        elif fitting[name] != type_:
             changes.append(f"{name} is {type_} in the table and {rows[name]} in the rows")
     return tuple(changes)
 
