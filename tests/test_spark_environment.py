@@ -209,7 +209,7 @@ def test_a_damaged_jar_is_downloaded_again(
     a_jar(cached)
     cached.write_bytes(cached.read_bytes()[:20])
 
-    def download(bundle: bundles.Bundle, ivy: Path) -> int:
+    def download(bundle: bundles.Jar, ivy: Path) -> int:
         a_jar(bundle.downloaded_to(ivy))
         return 0
 

@@ -54,7 +54,6 @@ class WriteKey(str, Enum):
     PARTITIONS_TO_DELETE = "hoodie.datasource.write.partitions.to.delete"
     KEY_GENERATOR_TYPE = "hoodie.datasource.write.keygenerator.type"
     PAYLOAD_CLASS = "hoodie.datasource.write.payload.class"
-    PAYLOAD_ORDERING_FIELD = "hoodie.payload.ordering.field"
     ROW_WRITER = "hoodie.datasource.write.row.writer.enable"
     STREAMING_METADATA = "hoodie.metadata.streaming.write.enabled"
     TABLE_SERVICES = "hoodie.table.services.enabled"

@@ -45,11 +45,9 @@ def table_options(properties: TableProperties, release: Release) -> dict[str, st
 
 
 def _ordering(properties: TableProperties) -> dict[str, str]:
+    # Told to services too: 1.0 does not look it up, and its compaction lets late records win.
     fields = ",".join(properties.ordering_fields)
-    if not fields:
-        return {}
-    # The second one for payloads: without it a compaction by 1.0 lets late records win.
-    return {WriteKey.PRECOMBINE_FIELD.value: fields, WriteKey.PAYLOAD_ORDERING_FIELD.value: fields}
+    return {WriteKey.PRECOMBINE_FIELD.value: fields} if fields else {}
 
 
 def _payload(properties: TableProperties) -> dict[str, str]:
