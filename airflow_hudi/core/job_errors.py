@@ -17,7 +17,7 @@
     ├── JobScriptNotFound (FileNotFoundError) script, looked_in
     ├── VersionSkew                           asked_by, here
     ├── JobSuperseded                         job, because     (the driver must stop at once)
-    ├── JobCancelled                          job
+    ├── JobCancelled                          job              .retryable = True
     ├── JobFailed                             report; .retryable as the job judged it
     ├── DriverDied                            job, because, output    .retryable = True
     ├── JobStillRunning                       job              .retryable = True
@@ -171,6 +171,8 @@ class JobSuperseded(AirflowHudiError):
 
 class JobCancelled(AirflowHudiError):
     """Somebody asked the job to stop: its task was cleared, marked, or timed out."""
+
+    retryable = True
 
     def __init__(self, job: str) -> None:
         self.job = job

@@ -9,13 +9,14 @@ from typing import Any
 
 from airflow_hudi.core.attempts import Alive, Attempt, Dead, Life, Patience, judge_life
 from airflow_hudi.core.control import AttemptFolder, JobFolder
-from airflow_hudi.core.job_errors import JobStillRunning
+from airflow_hudi.core.job_errors import JobCancelled, JobStillRunning, JobSuperseded
 from airflow_hudi.core.storage import open_storage
 from airflow_hudi.hooks.processes import end_session, process_lives
 
 # Airflow's supervisor kills a task five seconds after it asked it to end.
 _ASK_DRIVER = 2.0
 _ASK_ALL = 1.0
+_CANCELLED = (JobCancelled.__name__, JobSuperseded.__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +48,13 @@ class Sight:
     def has_ended(self) -> bool:
         """Whether nothing more will come of it."""
         return self.attempt.report is not None or isinstance(self.life, Dead)
+
+    @property
+    def was_cancelled(self) -> bool:
+        """Whether it ended because somebody asked it to, and so did nothing."""
+        report = self.attempt.report
+        ended_so = report is None or (report.error is not None and report.error.kind in _CANCELLED)
+        return self.attempt.is_cancelled and self.has_ended and ended_so
 
 
 def look(files: AttemptFolder, patience: Patience) -> Sight:

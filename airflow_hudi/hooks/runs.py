@@ -31,13 +31,14 @@ from airflow_hudi.core.hosts import host_id
 from airflow_hudi.core.ingestion import IngestWork
 from airflow_hudi.core.job_errors import DriverDied
 from airflow_hudi.core.jobs import JobArguments, JobKey, JobReport, JobSpec, Outcome, Work
+from airflow_hudi.core.locks import refuse_lock_options
 from airflow_hudi.core.preflight import look_before
 from airflow_hudi.core.redaction import refuse_secrets
 from airflow_hudi.core.storage import LocalStorage, Storage, open_storage
 from airflow_hudi.core.verdicts import Evidence, load_evidence, settle
 from airflow_hudi.core.versions import release
 from airflow_hudi.hooks.driver_output import DriverOutput
-from airflow_hudi.hooks.jobs import JobHandle, Sight, look
+from airflow_hudi.hooks.jobs import JobHandle, Sight, end_job, look
 from airflow_hudi.hooks.spark_submit import DetachedSparkSubmit
 from airflow_hudi.spark.launch import plan_launch
 
@@ -80,6 +81,7 @@ class JobRun:
         Whoever loses a race for an attempt looks again and finds the winner's.
         """
         refuse_secrets((*self.spark_conf, *self.work.options))
+        refuse_lock_options(self.work.options)
         while True:
             sight = self._look_at_latest()
             move = next_move(None, None) if sight is None else next_move(sight.attempt, sight.life)
@@ -87,8 +89,13 @@ class JobRun:
                 log.info("the job ended while nobody watched; returning its report")
                 return self.conclude(self.folder.attempt(move.number))
             if isinstance(move, Attach):
-                log.info("attempt %s is running; watching it", move.attempt.number)
-                return self.folder.attempt(move.attempt.number)
+                files = self.folder.attempt(move.attempt.number)
+                if not move.attempt.is_cancelled:
+                    log.info("attempt %s is running; watching it", files.number)
+                    return files
+                log.info("attempt %s was cancelled and is ending", files.number)
+                end_job(files)
+                continue
             begun = self._start(move)
             if begun is not None:
                 return begun

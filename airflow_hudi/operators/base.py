@@ -115,14 +115,18 @@ class HudiJobOperator(BaseOperator):
         with _errors_as_airflow_knows_them():
             run = self._run_of(context)
             self._push(context, HudiTableLink().xcom_key, table_page(self.hudi_conn_id, self.table))
-            begun = run.begin()
-            if isinstance(begun, JobReport):
-                return self._finish(context, begun)
-            self._running = begun
-            if self.deferrable:
-                self._defer(run, begun)
-            self._watch(context, begun)
-            return self._finish(context, run.conclude(begun))
+            while True:
+                begun = run.begin()
+                if isinstance(begun, JobReport):
+                    return self._finish(context, begun)
+                self._running = begun
+                if self.deferrable:
+                    self._check_not_killed(begun)
+                    self._defer(run, begun)
+                sight = self._watch(context, begun)
+                if not sight.was_cancelled:
+                    return self._finish(context, run.conclude(begun))
+                self.log.info("the driver was ended by an earlier run of this task; starting anew")
 
     def execute_complete(self, context: Context, event: Mapping[str, Any]) -> Any:
         """Back from the triggerer: show what the driver said, and decide."""
@@ -135,6 +139,8 @@ class HudiJobOperator(BaseOperator):
             sight = look(files, run.patience)
             self._show_application(context, sight.attempt)
             self._show_output(self._output_of(sight.attempt))
+            if sight.was_cancelled:
+                return self.execute(context)
             return self._finish(context, run.conclude(files))
 
     def on_kill(self) -> None:
@@ -170,7 +176,14 @@ class HudiJobOperator(BaseOperator):
 
     # --- meanwhile -----------------------------------------------------------------------------
 
-    def _watch(self, context: Context, files: AttemptFolder) -> None:
+    def _check_not_killed(self, files: AttemptFolder) -> None:
+        """Airflow calls :meth:`on_kill` in the middle of whatever we do, and then we go on: a
+        driver that was being started just then must not be left behind."""
+        if self._is_killed:
+            end_job(files)
+            raise JobCancelled(files.path)
+
+    def _watch(self, context: Context, files: AttemptFolder) -> Sight:
         """Until the driver has reported or is dead; its output goes into this task's log."""
         output: DriverOutput | None = None
         shown: str | None = None
@@ -180,11 +193,10 @@ class HudiJobOperator(BaseOperator):
             self._show_output(output)
             if shown is None:
                 shown = self._show_application(context, sight.attempt)
-            if self._is_killed:
-                raise JobCancelled(files.path)
+            self._check_not_killed(files)
             if sight.has_ended:
                 self._await_exit(sight, output)
-                return
+                return sight
             time.sleep(self._pause(files))
 
     def _await_exit(self, sight: Sight, output: DriverOutput | None) -> None:

@@ -3,7 +3,10 @@
 
 from __future__ import annotations
 
+import json
 import time
+from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,8 +20,14 @@ from airflow_hudi.core.errors import (
 )
 from airflow_hudi.core.versions import RELEASE_NAMES
 from airflow_hudi.spark.engine.adapters import engine_of
-from airflow_hudi.spark.engine.protocol import CommitInProgress, Service, Staged, TableClient
-from tests.spark.adapted import COW, MOR, WITHOUT_METADATA, Adapted, engine_here, some_rows
+from airflow_hudi.spark.engine.protocol import (
+    BeforeCommit,
+    CommitInProgress,
+    Service,
+    Staged,
+    TableClient,
+)
+from tests.spark.adapted import COW, MOR, WITHOUT_METADATA, Adapted, Row, engine_here, some_rows
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -41,11 +50,12 @@ def _error(action: Any, *kinds: type[Exception]) -> str:
 # --- releases ----------------------------------------------------------------------------------
 
 
-def refuse_releases(spark: SparkSession) -> Seen:
+def refuse_releases(spark: SparkSession, base: str) -> Seen:
     here = engine_here(spark).release
     other = next(name for name in RELEASE_NAMES if name != here)
     return {
         "here": here,
+        "no table": not Path(base).exists(),
         "unknown": _error(lambda: engine_of(spark, "0.14.1"), UnknownRelease),
         "other": _error(lambda: engine_of(spark, other), EnvironmentProblem),
     }
@@ -150,7 +160,7 @@ def _serve(table: Adapted, client: TableClient, service: Service) -> Seen:
 
 # --- writes with a check before the commit -----------------------------------------------------
 
-_OPERATIONS = (
+_OPERATIONS: tuple[tuple[str, list[Row], str], ...] = (
     # operation, rows, what becomes of the model
     ("upsert", some_rows("1", ts=2, v="u") + some_rows("8", region="us", ts=2, v="u"), "merge"),
     ("insert", some_rows("i", ts=2, v="i"), "merge"),
@@ -162,16 +172,16 @@ _OPERATIONS = (
 )
 
 
-def _apply(table: Adapted, rows: list[Any], effect: str) -> None:
+def _apply(table: Adapted, rows: list[Row], effect: str) -> None:
     ids, regions = {row[0] for row in rows}, {row[1] for row in rows}
-    dropped = {
-        "merge": lambda _row: False,
-        "remove": lambda row: row[0] in ids,
-        "replace partition": lambda row: row[1] in regions,
-        "drop us": lambda row: row[1] == "us",
-        "replace table": lambda _row: True,
-    }[effect]
-    table.model = {key: row for key, row in table.model.items() if not dropped(row)}
+    keeps: dict[str, Callable[[Row], bool]] = {
+        "merge": lambda _row: True,
+        "remove": lambda row: row[0] not in ids,
+        "replace partition": lambda row: row[1] not in regions,
+        "drop us": lambda row: row[1] != "us",
+        "replace table": lambda _row: False,
+    }
+    table.model = {key: row for key, row in table.model.items() if keeps[effect](row)}
     if effect not in ("remove", "drop us"):
         table.expect(rows)
 
@@ -181,30 +191,29 @@ def write_checked(spark: SparkSession, base: str, kind: str) -> Seen:
     table.create(some_rows("1234") + some_rows("567", region="us"))
     seen: Seen = {}
     for operation, rows, effect in _OPERATIONS:
-        told: list[CommitInProgress] = []
-        extra: list[Any] = []
-
-        def check(commit: CommitInProgress, extra: list[Any] = extra) -> None:
-            found = decode_commit(commit.as_json().encode())
-            extra += ["schema" in commit.extra, found.operation]
-            commit.record("checked_by", "tests")
-
+        saw: list[Any] = []
         more = (
             {"hoodie.datasource.write.partitions.to.delete": "us"}
             if operation == "delete_partition"
             else {}
         )
-        instant = table.write(rows, operation, before_commit=check, **more)
+        instant = table.write(rows, operation, before_commit=_looking(saw), **more)
         _apply(table, rows, effect)
-        seen[operation] = {
-            "check saw": [*extra, len(told)],
-            "recorded": table.commit(instant).extra.get("checked_by"),
-            "rows": table.is_as_modelled(),
-        }
+        recorded = table.commit(instant).extra.get("checked_by")
+        seen[operation] = {"saw": saw, "recorded": recorded, "rows": table.is_as_modelled()}
     seen["not checkable"] = _error(
-        lambda: table.write([], "compact", before_commit=lambda _commit: None), UnsupportedFeature
+        lambda: table.write([], "compact", before_commit=_looking([])), UnsupportedFeature
     )
     return seen
+
+
+def _looking(saw: list[Any]) -> BeforeCommit:
+    def check(commit: CommitInProgress) -> None:
+        found = decode_commit(commit.as_json().encode())
+        saw.append(["schema" in commit.extra, found.operation])
+        commit.record("checked_by", "tests")
+
+    return check
 
 
 # --- rollback ----------------------------------------------------------------------------------
@@ -319,37 +328,30 @@ def conflict_of_staged(spark: SparkSession, base: str) -> Seen:
     return seen
 
 
-def stage_only(spark: SparkSession, base: str) -> dict[str, str]:
-    """For a process that will be killed with the write staged."""
+def commit_for_another(spark: SparkSession, base: str) -> Seen:
+    """The client that staged a write is gone; only the facts of it are left."""
     table = Adapted(spark, base, MOR)
     table.create(some_rows("1234") + some_rows("567", region="us"))
-    client = table.client().__enter__()  # never left: the process dies with it
     rows = some_rows("1", ts=2, v="u") + some_rows("8", region="us", ts=2, v="u")
-    staged = client.stage(table.frame(rows), "upsert", extra={"txn": "8"})
-    return {name: getattr(staged, name) for name in Staged.__slots__}
-
-
-def commit_for_the_dead(spark: SparkSession, base: str, staged: dict[str, str]) -> Seen:
-    table = Adapted(spark, base, MOR)
-    table.expect(some_rows("1234") + some_rows("567", region="us"))
-    write = Staged(**staged)
-    seen: Seen = {"before": [table.is_as_modelled(), table.state(write.instant), table.beats()]}
+    with table.client() as gone:
+        facts = asdict(gone.stage(table.frame(rows), "upsert", extra={"txn": "8"}))
+    staged = Staged(**json.loads(json.dumps(facts)))
     told: list[str] = []
+    seen: Seen = {"left": [table.is_as_modelled(), table.beats() == [staged.instant]]}
     with table.client() as client:
-        refused = _error(
-            lambda: client.commit_staged(write, before_commit=_refuse_with(told)), Refused
-        )
-        seen["refused"] = [refused, told, table.state(write.instant), table.is_as_modelled()]
-        client.commit_staged(write)
-        seen["again"] = _error(lambda: client.commit_staged(write), InstantNotPending)
-    table.expect(some_rows("1", ts=2, v="u") + some_rows("8", region="us", ts=2, v="u"))
-    seen["after"] = [table.is_as_modelled(), table.state(write.instant), table.heartbeat_files()]
+        refusing = _refusing(told)
+        refused = _error(lambda: client.commit_staged(staged, before_commit=refusing), Refused)
+        seen["refused"] = [refused, told, table.state(staged.instant), table.is_as_modelled()]
+        client.commit_staged(staged)
+        seen["again"] = _error(lambda: client.commit_staged(staged), InstantNotPending)
+    table.expect(rows)
+    seen["after"] = [table.is_as_modelled(), table.state(staged.instant), table.heartbeat_files()]
     table.upsert(*some_rows("19", ts=9, v="later"))
     seen["a later write"] = table.is_as_modelled()
     return seen
 
 
-def _refuse_with(told: list[str]) -> Any:
+def _refusing(told: list[str]) -> BeforeCommit:
     def refuse(commit: CommitInProgress) -> None:
         told.append(commit.extra["txn"])
         raise Refused("not yet")

@@ -4,6 +4,7 @@ timeline, and every refusal before anything is written."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -188,7 +189,7 @@ def test_rows_that_would_change_the_table_are_refused_and_nothing_is_written(
     more = [{**row, "extra": "x"} for row in rows("c")]
     without_key = [{"region": "eu", "ts": 1, "v": "a"}]
 
-    refusals = {
+    refusals: dict[str, Callable[[], object]] = {
         "SchemaWouldEvolve": lambda: bench.ingest("upsert", more),
         "MissingColumns": lambda: bench.ingest("upsert", without_key),
         "SourceEmpty": lambda: bench.run(_empty_query(bench, WhenEmpty.FAIL)),

@@ -19,6 +19,7 @@ from airflow_hudi.core.locks.settings import (
     lock_key,
     lock_path,
     multi_writer_options,
+    refuse_lock_options,
 )
 
 __all__ = [
@@ -34,4 +35,5 @@ __all__ = [
     "lock_path",
     "multi_writer_options",
     "probe_lock",
+    "refuse_lock_options",
 ]

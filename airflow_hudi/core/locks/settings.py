@@ -6,6 +6,7 @@ from __future__ import annotations
 import hashlib
 import math
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import timedelta
 from enum import Enum
@@ -20,6 +21,7 @@ _BASE_PATH = re.compile(r"(?:/[A-Za-z0-9_.-]+)+")
 _LONGEST = timedelta(days=1)
 _PAUSE = timedelta(seconds=5)
 _TRY = timedelta(seconds=30)
+_LOCK_PREFIX = LockKey.PROVIDER.value.rpartition(".")[0] + "."
 
 
 class LockKind(str, Enum):
@@ -157,6 +159,15 @@ def multi_writer_options() -> dict[str, str]:
         LockKey.CONCURRENCY_MODE.value: "OPTIMISTIC_CONCURRENCY_CONTROL",
         LockKey.FAILED_WRITES_POLICY.value: "LAZY",
     }
+
+
+def refuse_lock_options(options: Iterable[str]) -> None:
+    """Raise where a job's own options name a lock: two jobs with two locks have none."""
+    ours = {key.value for key in LockKey}
+    for key in options:
+        if key in ours or key.startswith(_LOCK_PREFIX):
+            allowed = "left out: the lock and the concurrency mode come from the connection"
+            raise InvalidSetting("options", key, allowed=allowed)
 
 
 def _patience(settings: LockSettings) -> dict[LockKey, str]:
