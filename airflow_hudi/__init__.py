@@ -18,7 +18,7 @@ if TYPE_CHECKING:  # for type checkers; a test holds it equal to the list below
     from airflow_hudi.core.timeline import Timeline as Timeline
     from airflow_hudi.core.timeline import load_timeline as load_timeline
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _HOME = {
     "Instant": "airflow_hudi.core.instants",

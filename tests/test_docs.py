@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 import subprocess
+import textwrap
 from pathlib import Path
 
 import pytest
@@ -29,7 +30,7 @@ def test_the_first_example_of_the_readme_runs(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     base = StoredTable("1.2.0", "mor_pending").unpack(tmp_path)
-    (example,) = blocks(ROOT / "README.md", "python")
+    (example,) = [code for code in blocks(ROOT / "README.md", "python") if "open_table" in code]
     exec(compile(example.replace("s3://lake/orders", str(base)), "README.md", "exec"), {})
     said = capsys.readouterr().out
     assert "deltacommit completed" in said
@@ -58,6 +59,28 @@ def test_commands_of_make_exist(document: Path) -> None:
         )
     )
     assert {name for name in named if f"\n{name}:" not in makefile} == set()
+
+
+def quotations() -> list[tuple[str, str, str]]:
+    """Document and marker of every quoted part of an example, and the quoted code."""
+    return [
+        (document.name, *code.split("\n", 1))
+        for document in DOCUMENTS
+        for code in blocks(document, "python")
+        if code.startswith("# dags_examples/")
+    ]
+
+
+@pytest.mark.parametrize(("document", "head", "code"), quotations(), ids=lambda text: text[:40])
+def test_what_a_document_quotes_is_what_the_example_says(
+    document: str, head: str, code: str
+) -> None:
+    named = re.fullmatch(r"# (dags_examples/\w+\.py): (\w+)", head)
+    assert named is not None, document
+    example = (ROOT / named[1]).read_text()
+    marked = re.search(rf"# \[START {named[2]}\]\n(.*?) *# \[END {named[2]}\]", example, re.DOTALL)
+    assert marked is not None, f"{named[1]} has no part {named[2]}"
+    assert textwrap.dedent(marked[1]).strip() == code.strip()
 
 
 def test_make_alone_lists_every_command() -> None:

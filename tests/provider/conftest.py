@@ -8,3 +8,43 @@ import tempfile
 os.environ.setdefault("AIRFLOW_HOME", tempfile.mkdtemp(prefix="airflow-hudi-tests-"))
 os.environ.setdefault("AIRFLOW__CORE__LOAD_EXAMPLES", "False")
 os.environ.setdefault("AIRFLOW__CORE__UNIT_TEST_MODE", "True")
+
+from collections.abc import Callable, Iterator  # noqa: E402 - after the home is set
+from pathlib import Path  # noqa: E402
+from typing import Any  # noqa: E402
+
+import pytest  # noqa: E402
+
+from tests.provider.stand_in import Stage, TaskProcess, task_processes  # noqa: E402
+
+
+@pytest.fixture
+def stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Stage]:
+    """A warehouse with one table, and a stand-in for Spark that this process finds."""
+    stage = Stage(tmp_path / "stage").set_up()
+    for name, value in stage.environ.items():
+        monkeypatch.setenv(name, value)
+    yield stage
+    stage.clear()
+
+
+@pytest.fixture
+def start_task(stage: Stage) -> Iterator[Callable[..., TaskProcess]]:
+    """Begin a try of a task in a process of its own."""
+    from tests.provider import one_try  # noqa: PLC0415 - Airflow is slow to import
+
+    tries: list[TaskProcess] = []
+
+    def start(operator: str, **arguments: Any) -> TaskProcess:
+        outcome = stage.folder / f"outcome-{len(tries)}.json"
+        process = task_processes().Process(
+            target=one_try.run, args=(operator, arguments, stage.environ, outcome)
+        )
+        process.start()
+        tries.append(TaskProcess(process, outcome))
+        return tries[-1]
+
+    yield start
+    for one in tries:
+        one.kill()
+        one.process.close()

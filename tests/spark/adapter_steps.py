@@ -102,6 +102,7 @@ def _beats(table: Adapted, owner: TableClient, other: TableClient) -> list[Any]:
 
 # --- services ----------------------------------------------------------------------------------
 
+_SERVICES = (Service.LOG_COMPACTION, Service.COMPACTION, Service.CLUSTERING)
 _EAGER_PLANS = {
     "hoodie.compact.inline.max.delta.commits": "1",
     "hoodie.log.compaction.enable": "true",
@@ -114,9 +115,9 @@ def serve_merge_on_read(spark: SparkSession, base: str) -> Seen:
     table = Adapted(spark, base, MOR)
     table.create(some_rows("1234"))
     seen: Seen = {}
-    for service in (Service.LOG_COMPACTION, Service.COMPACTION, Service.CLUSTERING):
-        for number in (1, 2):
-            table.upsert(*some_rows("12", ts=int(f"{len(seen) + 2}{number}"), v=service.value))
+    table.upsert(*some_rows("13", ts=2, v="first"))
+    for number, service in enumerate(_SERVICES, 3):
+        table.upsert(*some_rows("12", ts=number, v=service.value))
         with table.client(**_EAGER_PLANS) as client:
             seen[service.value] = _serve(table, client, service)
     with table.client(**_EAGER_PLANS) as client:
@@ -275,16 +276,15 @@ def clean(spark: SparkSession, base: str) -> Seen:
 
 # --- staged writes -----------------------------------------------------------------------------
 
-_STAGED = ("upsert", "insert", "bulk_insert", "delete", "insert_overwrite")
 
-
-def stage_and_commit(spark: SparkSession, base: str, kind: str) -> Seen:
-    """With a metadata table: what is staged is committed to it as well."""
-    table = Adapted(spark, base, kind)
+def stage_and_commit(
+    spark: SparkSession, base: str, kind: str, operations: list[str], metadata: str
+) -> Seen:
+    table = Adapted(spark, base, kind, {"hoodie.metadata.enable": metadata})
     table.create(some_rows("1234") + some_rows("567", region="us"))
     seen: Seen = {}
     for operation, rows, effect in _OPERATIONS:
-        if operation not in _STAGED:
+        if operation not in operations:
             continue
         with table.client() as client:
             staged = client.stage(table.frame(rows), operation, extra={"txn": "7"})
@@ -295,10 +295,8 @@ def stage_and_commit(spark: SparkSession, base: str, kind: str) -> Seen:
         commit = table.commit(staged.instant)
         seen[operation] = {
             "while staged": [state == f"{staged.action} inflight", *before],
-            "commit": [
-                table.state(staged.instant) == f"{staged.action} completed",
-                commit.extra["txn"],
-            ],
+            "state": table.state(staged.instant) == f"{staged.action} completed",
+            "extra": commit.extra.get("txn"),
             "is what was staged": commit.stats == decode_commit(staged.metadata.encode()).stats,
             "heartbeat files": table.heartbeat_files(),
             "rows": table.is_as_modelled(),

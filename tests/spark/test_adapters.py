@@ -132,22 +132,31 @@ def test_clean_deletes_old_slices_only(bench: Bench) -> None:
     }
 
 
-@pytest.mark.parametrize("kind", [COW, MOR])
-def test_a_staged_write_is_unseen_until_it_is_committed(bench: Bench, kind: str) -> None:
-    seen = bench.see("stage_and_commit", kind=kind)
+STAGEABLE = ["upsert", "insert", "bulk_insert", "delete", "insert_overwrite"]
+STAGED = {
+    "while staged": [True, True, True],
+    "state": True,
+    "extra": "7",
+    "is what was staged": True,
+    "heartbeat files": [],
+    "rows": True,
+}
+
+
+@pytest.mark.parametrize(
+    ("kind", "operations", "metadata"),
+    [
+        pytest.param(MOR, STAGEABLE, "false", id="log files"),
+        pytest.param(COW, ["upsert", "insert_overwrite"], "true", id="with a metadata table"),
+    ],
+)
+def test_a_staged_write_is_unseen_until_it_is_committed(
+    bench: Bench, kind: str, operations: list[str], metadata: str
+) -> None:
+    seen = bench.see("stage_and_commit", kind=kind, operations=operations, metadata=metadata)
 
     assert seen.pop("a later write")
-    assert seen == {
-        operation: {
-            "while staged": [True, True, True],
-            "state": True,
-            "extra": "7",
-            "is what was staged": True,
-            "heartbeat files": [],
-            "rows": True,
-        }
-        for operation in ("upsert", "insert", "bulk_insert", "delete", "insert_overwrite")
-    }
+    assert seen == dict.fromkeys(operations, STAGED)
 
 
 def test_a_staged_write_is_committed_by_another_client(bench: Bench) -> None:

@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One try of a task in this process; what Airflow's task runner does around ``execute``."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from collections.abc import Mapping
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from airflow.utils.module_loading import import_string
+
+# Imported here so that they are there when a process is forked.
+import airflow_hudi.operators.compaction
+import airflow_hudi.operators.ingestion
+import airflow_hudi.operators.reading  # noqa: F401
+from tests.provider.stand_in import FakeTask
+
+
+def run(operator: str, arguments: Mapping[str, Any], environ: Mapping[str, str], to: Path) -> None:
+    """Execute, as a task process would, and write down how it ended."""
+    os.environ.update(environ)
+    task = import_string(operator)(task_id="the_task", poll_interval=0.02, **arguments)
+    ti = FakeTask(task=task)
+
+    def on_term(_: int, __: FrameType | None) -> None:
+        task.on_kill()
+
+    signal.signal(signal.SIGTERM, on_term)
+    outcome: dict[str, Any]
+    try:
+        outcome = {"returned": task.execute({"ti": ti})}
+    except BaseException as error:  # noqa: BLE001 - whatever it is, the test is to see it
+        outcome = {"raised": type(error).__name__, "said": str(error)}
+    to.write_text(json.dumps({**outcome, "pushed": ti.pushed}))
