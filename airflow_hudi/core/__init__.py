@@ -13,6 +13,9 @@ if TYPE_CHECKING:  # for type checkers; a test holds it equal to the list below
     from airflow_hudi.core.commits import CommitMetadata as CommitMetadata
     from airflow_hudi.core.commits import WriteStat as WriteStat
     from airflow_hudi.core.commits import load_commit as load_commit
+    from airflow_hudi.core.compaction import CompactionPolicy as CompactionPolicy
+    from airflow_hudi.core.compaction import CompactionWork as CompactionWork
+    from airflow_hudi.core.compaction import Mode as Mode
     from airflow_hudi.core.datafiles import BaseFileName as BaseFileName
     from airflow_hudi.core.datafiles import FileGroupId as FileGroupId
     from airflow_hudi.core.datafiles import parse_base_name as parse_base_name
@@ -27,12 +30,24 @@ if TYPE_CHECKING:  # for type checkers; a test holds it equal to the list below
     from airflow_hudi.core.heartbeat import HeartbeatPolicy as HeartbeatPolicy
     from airflow_hudi.core.heartbeat import load_heartbeats as load_heartbeats
     from airflow_hudi.core.history import load_history as load_history
+    from airflow_hudi.core.ingestion import FileSource as FileSource
+    from airflow_hudi.core.ingestion import IngestWork as IngestWork
+    from airflow_hudi.core.ingestion import NewTable as NewTable
+    from airflow_hudi.core.ingestion import Operation as Operation
+    from airflow_hudi.core.ingestion import QuerySource as QuerySource
+    from airflow_hudi.core.ingestion import SourceFormat as SourceFormat
+    from airflow_hudi.core.ingestion import WhenEmpty as WhenEmpty
     from airflow_hudi.core.instants import Action as Action
     from airflow_hudi.core.instants import Instant as Instant
     from airflow_hudi.core.instants import InstantTime as InstantTime
     from airflow_hudi.core.instants import State as State
     from airflow_hudi.core.instants import Zone as Zone
     from airflow_hudi.core.instants import instant_time as instant_time
+    from airflow_hudi.core.jobs import JobReport as JobReport
+    from airflow_hudi.core.jobs import Outcome as Outcome
+    from airflow_hudi.core.jobs import PlanSize as PlanSize
+    from airflow_hudi.core.jobs import ReportedError as ReportedError
+    from airflow_hudi.core.jobs import RowCounts as RowCounts
     from airflow_hudi.core.layout import Layout as Layout
     from airflow_hudi.core.logfiles import LogFileName as LogFileName
     from airflow_hudi.core.logfiles import parse_log_name as parse_log_name
@@ -57,6 +72,8 @@ if TYPE_CHECKING:  # for type checkers; a test holds it equal to the list below
     from airflow_hudi.core.properties import TableProperties as TableProperties
     from airflow_hudi.core.properties import TableType as TableType
     from airflow_hudi.core.properties import load_properties as load_properties
+    from airflow_hudi.core.reading import Reading as Reading
+    from airflow_hudi.core.reading import ReadWork as ReadWork
     from airflow_hudi.core.schemas import TableSchema as TableSchema
     from airflow_hudi.core.schemas import load_schema as load_schema
     from airflow_hudi.core.storage import Storage as Storage
@@ -76,13 +93,24 @@ if TYPE_CHECKING:  # for type checkers; a test holds it equal to the list below
 
 _PUBLIC = {
     "commits": ("CommitMetadata", "WriteStat", "load_commit"),
+    "compaction": ("CompactionPolicy", "CompactionWork", "Mode"),
     "datafiles": ("BaseFileName", "FileGroupId", "parse_base_name"),
     "defects": ("Defect", "DefectKind"),
     "filegroups": ("FileGroup", "FileSlice"),
     "fileviews": ("TableFiles", "load_file_groups", "load_partitions"),
     "heartbeat": ("Heartbeat", "HeartbeatPolicy", "load_heartbeats"),
     "history": ("load_history",),
+    "ingestion": (
+        "FileSource",
+        "IngestWork",
+        "NewTable",
+        "Operation",
+        "QuerySource",
+        "SourceFormat",
+        "WhenEmpty",
+    ),
     "instants": ("Action", "Instant", "InstantTime", "State", "Zone", "instant_time"),
+    "jobs": ("JobReport", "Outcome", "PlanSize", "ReportedError", "RowCounts"),
     "layout": ("Layout",),
     "logfiles": ("LogFileName", "parse_log_name", "rfc61_order", "shipped_order"),
     "markers": ("Marker", "Markers", "load_marked_instants", "load_markers"),
@@ -101,6 +129,7 @@ _PUBLIC = {
         "load_plan",
     ),
     "properties": ("TableProperties", "TableType", "load_properties"),
+    "reading": ("Reading", "ReadWork"),
     "schemas": ("TableSchema", "load_schema"),
     "storage": ("Storage", "open_storage"),
     "table": ("Table", "load_table", "open_table"),

@@ -78,7 +78,7 @@ class Attempt:
     seat: Seat | None = None
     beat: Beat | None = None
     last_sign_at: datetime | None = None
-    """By the storage's clock: the newest of launch, seat and beat."""
+    """By the storage's clock: the newest of submission, launch, seat and beat."""
     report: JobReport | None = None
     is_cancelled: bool = False
     is_delivered: bool = False
@@ -128,14 +128,12 @@ def judge_life(
             return Alive()
         if not attempt.launched.runs_elsewhere:
             return Dead("its process is gone")
-    silent_since = attempt.last_sign_at or attempt.submitted_at
-    tolerated = patience.silence if attempt.is_seated else patience.launch
     if attempt.launched is None and not attempt.is_seated:
         return Dead("its task ended before a driver was launched")
-    if now - silent_since <= tolerated:
+    silent = now - (attempt.last_sign_at or attempt.submitted_at)
+    if silent <= (patience.silence if attempt.is_seated else patience.launch):
         return Alive()
-    minutes = (now - silent_since).total_seconds() / 60
-    return Dead(f"it has been silent for {minutes:.0f} min")
+    return Dead(f"it has been silent for {silent.total_seconds() / 60:.0f} min")
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +145,7 @@ class Start:
     supersedes: Attempt | None = None
     """A dead attempt that must be closed and told to stop first, in case it is not dead at all."""
     is_again: bool = False
-    """Whether the job's result was returned before: its task was cleared after it had ended."""
+    """Whether the job's success was returned before: its task was cleared after it had ended."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,14 +174,18 @@ def next_move(attempt: Attempt | None, life: Life | None) -> Move:
     if attempt is None:
         return Start(1, "it is the first attempt")
     after = attempt.number + 1
-    if attempt.report is None:
+    report = attempt.report
+    if report is None:
         if isinstance(life, Dead):
             because = f"attempt {attempt.number} ended without a report: {life.because}"
             return Start(after, because, supersedes=attempt)
         return Attach(attempt)
+    has_failed = report.outcome is Outcome.FAILED
     if attempt.is_delivered:
         because = f"attempt {attempt.number} ended and its result was returned before"
-        return Start(after, because, is_again=True)
-    if attempt.report.outcome is Outcome.FAILED and attempt.report.is_retryable:
+        return Start(after, because, is_again=not has_failed)
+    if has_failed and attempt.is_cancelled:
+        return Start(after, f"attempt {attempt.number} was told to stop, and did")
+    if has_failed and report.is_retryable:
         return Start(after, f"attempt {attempt.number} failed while nobody watched")
-    return Deliver(attempt.report, attempt.number)
+    return Deliver(report, attempt.number)

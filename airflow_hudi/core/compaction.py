@@ -12,7 +12,7 @@ from typing import ClassVar, TypeAlias
 from airflow_hudi.core.config import WriteKey
 from airflow_hudi.core.errors import ConcurrencyError
 from airflow_hudi.core.heartbeat import Heartbeat, HeartbeatPolicy
-from airflow_hudi.core.instants import Action, Instant, InstantTime, State, instant_time
+from airflow_hudi.core.instants import Action, Instant, InstantTime, instant_time
 from airflow_hudi.core.job_errors import InvalidWork, PlanNotFound
 from airflow_hudi.core.timeline import Timeline
 
@@ -82,7 +82,8 @@ class PlanInUse(ConcurrencyError):
         self.last_beat = last_beat
         super().__init__(
             f"somebody is executing compaction {instant} (heartbeat {last_beat:%H:%M:%S} UTC); two"
-            " executions of one plan would corrupt the table, so this one is not started"
+            " executions of one plan would corrupt the table, so this one is not started; try again"
+            " when that one has ended"
         )
 
 
@@ -144,7 +145,7 @@ def _named(table: str, timeline: Timeline, time: InstantTime, signs: Signs) -> C
     for instant in timeline.where(lambda i: i.requested_at == time):
         if instant.action is Action.COMPACTION:
             beat = signs.live_beat(instant)
-            if instant.state is State.INFLIGHT and beat is not None:
+            if beat is not None:
                 raise PlanInUse(time, beat.last_beat)
             return Execute(instant)
         if timeline.planned_as(instant) is Action.COMPACTION:
@@ -160,10 +161,6 @@ def _named(table: str, timeline: Timeline, time: InstantTime, signs: Signs) -> C
 
 def why_no_plan(timeline: Timeline, policy: CompactionPolicy) -> str:
     """Why Hudi made no plan: it only says that it made none."""
-    pending = timeline.of(Action.COMPACTION).pending().latest()
-    if pending is not None:
-        return f"compaction {pending.requested_at} is pending already and nothing new came since"
-    clustering = timeline.of(Action.CLUSTERING, Action.REPLACECOMMIT).pending().latest()
     compacted = timeline.completed().where(lambda i: timeline.planned_as(i) is Action.COMPACTION)
     last = compacted.latest()
     deltas = timeline.completed().of(Action.DELTACOMMIT)
@@ -171,6 +168,8 @@ def why_no_plan(timeline: Timeline, policy: CompactionPolicy) -> str:
     if len(since) < policy.after_delta_commits:
         came = f"{len(since)} delta commits since the last compaction"
         return f"{came}, and the policy asks for {policy.after_delta_commits}"
-    if clustering is not None:
-        return f"{clustering.action.value} {clustering.requested_at} is pending and holds the files"
+    holders = timeline.of(Action.COMPACTION, Action.CLUSTERING, Action.REPLACECOMMIT).pending()
+    holder = holders.latest()
+    if holder is not None:
+        return f"{holder.action.value} {holder.requested_at} is pending and holds the file groups"
     return "no file group has log files to merge"

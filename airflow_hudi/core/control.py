@@ -8,24 +8,21 @@ written once, but for the heartbeat, which only its driver replaces.
 from __future__ import annotations
 
 import contextlib
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TypeVar
 
 from airflow_hudi.core.attempts import Attempt, Beat, Launched, Seat
-from airflow_hudi.core.errors import ObjectExists, ObjectNotFound, OutcomeUnknown, StorageError
-from airflow_hudi.core.jobs import (
-    JobKey,
-    JobReport,
-    JobSpec,
-    decode_report,
-    decode_spec,
-    encode,
+from airflow_hudi.core.errors import (
+    ObjectExists,
+    ObjectNotFound,
+    OutcomeUnknown,
+    StorageError,
+    VersionMismatch,
 )
+from airflow_hudi.core.jobs import JobKey, JobReport, JobSpec, decode, decode_spec, encode
 from airflow_hudi.core.storage.base import FileInfo, Storage, Version
-from airflow_hudi.core.values import from_json
 
 T = TypeVar("T")
 
@@ -37,6 +34,7 @@ _CANCEL = "cancel.json"
 _REPORT = "report.json"
 _DELIVERED = "delivered.json"
 _SIGNS_OF_LIFE = (_SPEC, _LAUNCHED, _SEAT, _BEAT)
+_SAID = b"{}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,14 +50,30 @@ class JobFolder:
         return AttemptFolder(self.storage, f"{self.path}/{number:04}", number)
 
     def latest_number(self) -> int:
-        """The number of the newest attempt, 0 where there is none."""
-        listing = self.storage.list_folder(self.path)
-        return max((int(name) for name in listing.folders if name.isdigit()), default=0)
+        """The number of the newest attempt, 0 where there is none.
+
+        A folder without a spec is none (yet): on a disk it comes into being before the file in it.
+        """
+        folders = self.storage.list_folder(self.path).folders
+        numbers = sorted((int(name) for name in folders if name.isdecimal()), reverse=True)
+        return next((number for number in numbers if self.attempt(number).is_submitted()), 0)
 
     def load_latest(self) -> Attempt | None:
         """The newest attempt, if there ever was one."""
         number = self.latest_number()
         return self.attempt(number).load() if number else None
+
+    def give_up(self, attempt: Attempt, host: str) -> bool:
+        """Make sure that an attempt taken for dead stays dead, before another one begins.
+
+        False where it was not dead at all: its driver took the seat, or reported, meanwhile.
+        """
+        files = self.attempt(attempt.number)
+        if attempt.seat is None and not files.close(host):
+            return False
+        files.cancel()
+        # Asked after the driver was told to stop, not before: else it could report in between.
+        return files.load_report() is None
 
     def load_reports(self) -> tuple[JobReport, ...]:
         """The reports of all attempts, oldest first."""
@@ -88,7 +102,7 @@ class AttemptFolder:
 
     def record_launch(self, launched: Launched) -> None:
         """Say which process was started."""
-        self.storage.create(self._file(_LAUNCHED), encode(launched))
+        self._create_own(_LAUNCHED, encode(launched))
 
     def close(self, host: str) -> bool:
         """Take the seat so that no driver can; False where a driver has it already."""
@@ -97,12 +111,12 @@ class AttemptFolder:
     def cancel(self) -> None:
         """Ask the driver to stop; it looks at every beat."""
         with contextlib.suppress(ObjectExists):
-            self.storage.create(self._file(_CANCEL), b"{}")
+            self._create_own(_CANCEL, _SAID)
 
     def deliver(self) -> None:
         """Note that the report has become a task's result."""
         with contextlib.suppress(ObjectExists):
-            self.storage.create(self._file(_DELIVERED), b"{}")
+            self._create_own(_DELIVERED, _SAID)
 
     # --- the driver's side ---------------------------------------------------------------------
 
@@ -123,11 +137,18 @@ class AttemptFolder:
         return bool(self.storage.list_folder(later).files)
 
     def write_beat(self, beat: Beat, previous: Version | None) -> Version:
-        """Prove life; only the driver does, so the version it wrote last is the one there."""
+        """Prove life. Whatever is there is the driver's own, for the seat is taken once: where an
+        answer of the storage was lost, the beat that it was about must not be the last one."""
         path, data = self._file(_BEAT), encode(beat)
-        if previous is None:
-            return self.storage.create(path, data)
-        return self.storage.replace(path, data, expected=previous)
+        try:
+            if previous is None:
+                return self.storage.create(path, data)
+            return self.storage.replace(path, data, expected=previous)
+        except (OutcomeUnknown, ObjectExists, VersionMismatch):
+            there = self.storage.read_versioned(path)
+            if there.data == data:
+                return there.version
+            return self.storage.replace(path, data, expected=there.version)
 
     def write_report(self, report: JobReport) -> None:
         """Say how it ended, once; a second report is :class:`ObjectExists`."""
@@ -135,11 +156,13 @@ class AttemptFolder:
 
     # --- both ----------------------------------------------------------------------------------
 
+    def is_submitted(self) -> bool:
+        """Whether anybody ever claimed this attempt."""
+        return any(file.name == _SPEC for file in self.storage.list_folder(self.path).files)
+
     def load_report(self) -> JobReport | None:
         """The report, if there is one yet."""
-        with contextlib.suppress(ObjectNotFound):
-            return decode_report(self.storage.read(self._file(_REPORT)))
-        return None
+        return self._load(_REPORT, JobReport)
 
     def load(self) -> Attempt:
         """All that is known of the attempt: one listing, and the few small files it shows."""
@@ -147,21 +170,18 @@ class AttemptFolder:
         return Attempt(
             number=self.number,
             submitted_at=_submitted_at(files, self.path),
-            launched=self._load(_LAUNCHED, files, Launched),
-            seat=self._load(_SEAT, files, Seat),
-            beat=self._load(_BEAT, files, Beat),
+            launched=self._load(_LAUNCHED, Launched) if _LAUNCHED in files else None,
+            seat=self._load(_SEAT, Seat) if _SEAT in files else None,
+            beat=self._load(_BEAT, Beat) if _BEAT in files else None,
             last_sign_at=max(files[n].modified_at for n in _SIGNS_OF_LIFE if n in files),
             report=self.load_report() if _REPORT in files else None,
             is_cancelled=_CANCEL in files,
             is_delivered=_DELIVERED in files,
         )
 
-    def _load(self, name: str, files: Mapping[str, FileInfo], cls: type[T]) -> T | None:
-        if name not in files:
-            return None
-        with contextlib.suppress(ObjectNotFound):
-            return from_json(cls, json.loads(self.storage.read(self._file(name))))
-        return None
+    def _load(self, name: str, cls: type[T]) -> T | None:
+        data = self._content(name)
+        return None if data is None else decode(cls, data)
 
     def _take_seat(self, seat: Seat) -> bool:
         try:
@@ -175,13 +195,16 @@ class AttemptFolder:
         path = self._file(name)
         try:
             self.storage.create(path, data)
-        except OutcomeUnknown:
-            if self._content(path) != data:
+        except OutcomeUnknown as error:
+            there = self._content(name)
+            if there is None:
                 raise
+            if there != data:
+                raise ObjectExists(path) from error
 
-    def _content(self, path: str) -> bytes | None:
+    def _content(self, name: str) -> bytes | None:
         try:
-            return self.storage.read(path)
+            return self.storage.read(self._file(name))
         except ObjectNotFound:
             return None
 

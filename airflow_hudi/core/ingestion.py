@@ -7,7 +7,7 @@ the driver, where the rows' columns are known for certain, right before the writ
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import ClassVar, TypeAlias
@@ -21,6 +21,7 @@ from airflow_hudi.core.job_errors import (
     SchemaWouldEvolve,
 )
 from airflow_hudi.core.properties import TableProperties, TableType
+from airflow_hudi.core.table_options import check_version
 from airflow_hudi.core.versions import Feature, Release, table_version
 
 JOB_METADATA_KEY = "_airflow_hudi_job"
@@ -106,6 +107,12 @@ class NewTable:
     """None: the last part of the table's path."""
 
     def __post_init__(self) -> None:
+        for name in ("keys", "ordering", "partitions"):
+            columns = getattr(self, name)
+            if isinstance(columns, str):
+                cure = f"pass a tuple of column names: {name}=({columns!r},)"
+                raise InvalidWork(f"{name} is the text {columns!r}", cure=cure)
+            object.__setattr__(self, name, tuple(columns))  # a list does as well
         if not self.keys or not all(self.keys):
             raise InvalidWork("a new table needs key columns", cure="pass keys=('id',)")
 
@@ -158,17 +165,35 @@ class IngestWork:
             raise InvalidWork(f"{name} creates no table", cure="drop the table's definition")
 
 
-# What a write says of the table's identity, and where the table itself says it.
-_IDENTITY = {
-    WriteKey.TABLE_NAME: TableKey.NAME,
-    WriteKey.TABLE_TYPE: TableKey.TYPE,
-    WriteKey.RECORD_KEY_FIELD: TableKey.RECORD_KEY_FIELDS,
-    WriteKey.PARTITION_FIELD: TableKey.PARTITION_FIELDS,
-    WriteKey.KEY_GENERATOR_CLASS: TableKey.KEY_GENERATOR_CLASS,
-    WriteKey.HIVE_STYLE_PARTITIONING: TableKey.HIVE_STYLE_PARTITIONING,
-    WriteKey.TABLE_VERSION: TableKey.VERSION,
-}
-_ORDERING_KEYS = (WriteKey.PRECOMBINE_FIELD, WriteKey.ORDERING_FIELDS)
+_Says: TypeAlias = Callable[[TableProperties], str | None]
+# What a write may say of the table's identity, in both spellings, and what the table says of it;
+# None: nothing (tables of 1.x keep the type of their key generator, and not the class).
+_IDENTITY: tuple[tuple[tuple[WriteKey | TableKey, ...], _Says], ...] = (
+    ((WriteKey.TABLE_NAME,), lambda table: table.name),
+    ((WriteKey.TABLE_TYPE, TableKey.TYPE), lambda table: table.type.value),
+    (
+        (WriteKey.RECORD_KEY_FIELD, TableKey.RECORD_KEY_FIELDS),
+        lambda table: ",".join(table.record_key_fields),
+    ),
+    (
+        (WriteKey.PARTITION_FIELD, TableKey.PARTITION_FIELDS),
+        lambda table: ",".join(table.partition_fields),
+    ),
+    (
+        (WriteKey.PRECOMBINE_FIELD, TableKey.PRECOMBINE_FIELD, WriteKey.ORDERING_FIELDS),
+        lambda table: ",".join(table.ordering_fields),
+    ),
+    (
+        (WriteKey.KEY_GENERATOR_CLASS, TableKey.KEY_GENERATOR_CLASS),
+        lambda table: table.get(TableKey.KEY_GENERATOR_CLASS),
+    ),
+    (
+        (WriteKey.HIVE_STYLE_PARTITIONING,),
+        lambda table: table.get(TableKey.HIVE_STYLE_PARTITIONING) or "false",
+    ),
+    ((WriteKey.TABLE_VERSION, TableKey.VERSION), lambda table: str(table.version_number)),
+)
+_TABLE_SAYS = {key.value: says for keys, says in _IDENTITY for key in keys}
 
 
 def check_work(work: IngestWork, release: Release, table: TableProperties | None, uri: str) -> None:
@@ -178,12 +203,7 @@ def check_work(work: IngestWork, release: Release, table: TableProperties | None
             raise TableNotFound(uri)
         work.create.check_release(release)
         return
-    if table.version_number not in release.writes:
-        raise InvalidWork(
-            f"Hudi {release.name} does not write table version {table.version_number} ({uri})",
-            cure=f"it writes {', '.join(map(str, release.writes))}: use the release of the table's"
-            " other writers, or migrate the table first",
-        )
+    check_version(table, release)
     conflicts = contradictions(work, table)
     if conflicts:
         raise OptionsContradictTable(uri, conflicts)
@@ -191,16 +211,11 @@ def check_work(work: IngestWork, release: Release, table: TableProperties | None
 
 def contradictions(work: IngestWork, table: TableProperties) -> dict[str, tuple[str, str]]:
     """By key, what the table has and what the job says, where the two differ."""
-    asked = {key: value for key, value in work.options.items() if value != ""}
     found = {}
-    for write_key, table_key in _IDENTITY.items():
-        if write_key.value in asked:
-            has = table.get(table_key) or ""
-            if not _same(asked[write_key.value], has):
-                found[write_key.value] = (has, asked[write_key.value])
-    for key in _ORDERING_KEYS:
-        if key.value in asked and _parts(asked[key.value]) != table.ordering_fields:
-            found[key.value] = (",".join(table.ordering_fields), asked[key.value])
+    for key, asked in work.options.items():
+        has = _TABLE_SAYS[key](table) if key in _TABLE_SAYS else None
+        if has is not None and not _same(asked, has):
+            found[key] = (has, asked)
     return found | (_definition_conflicts(work.create, table) if work.create else {})
 
 
@@ -223,7 +238,8 @@ def _same(asked: str, has: str) -> bool:
 
 
 def _parts(text: str) -> tuple[str, ...]:
-    return tuple(part.strip() for part in text.split(",") if part.strip())
+    # Custom key generators append ":type" to a partition column's name.
+    return tuple(part.partition(":")[0].strip() for part in text.split(",") if part.strip())
 
 
 def needed_columns(work: IngestWork, table: TableProperties | None) -> dict[str, str]:

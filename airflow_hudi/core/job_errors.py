@@ -16,7 +16,7 @@
     ├── PlanNotFound                          table, instant
     ├── JobScriptNotFound (FileNotFoundError) script, looked_in
     ├── VersionSkew                           asked_by, here
-    ├── JobSuperseded                         job, because     (the driver must stop at once)
+    ├── JobSuperseded                         job, because     .retryable = True
     ├── JobCancelled                          job              .retryable = True
     ├── JobFailed                             report; .retryable as the job judged it
     ├── DriverDied                            job, because, output    .retryable = True
@@ -101,7 +101,10 @@ class SourceMissing(AirflowHudiError, FileNotFoundError):
 
     def __init__(self, source: str) -> None:
         self.source = source
-        super().__init__(f"there is no source at {source}: no such file, or a folder with no file")
+        super().__init__(
+            f"there is no source at {source}: no such file, or a folder with no file in it; nothing"
+            " was written: check the path, or wait for the files with a sensor"
+        )
 
 
 class SourceEmpty(AirflowHudiError):
@@ -123,7 +126,8 @@ class WrongTableType(AirflowHudiError):
         self.type = type
         self.needed = needed
         super().__init__(
-            f"{needed_for} needs a {needed} table, and {table} is {type}; a table keeps its type"
+            f"{needed_for} needs a {needed} table, and {table} is {type}; a table keeps its type,"
+            " so drop the task or name another table"
         )
 
 
@@ -133,7 +137,10 @@ class PlanNotFound(AirflowHudiError):
     def __init__(self, table: str, instant: str, *, because: str) -> None:
         self.table = table
         self.instant = instant
-        super().__init__(f"there is no plan {instant} to execute on {table}: {because}")
+        super().__init__(
+            f"there is no plan {instant} to execute on {table}: {because}. Nothing was changed:"
+            " schedule a plan, or name none to execute the oldest one"
+        )
 
 
 class JobScriptNotFound(AirflowHudiError, FileNotFoundError):
@@ -161,7 +168,9 @@ class VersionSkew(AirflowHudiError):
 
 
 class JobSuperseded(AirflowHudiError):
-    """This driver is no longer the one that may act for its job."""
+    """This driver is no longer the one that may act for its job; it must stop at once."""
+
+    retryable = True
 
     def __init__(self, job: str, *, because: str) -> None:
         self.job = job
@@ -170,13 +179,15 @@ class JobSuperseded(AirflowHudiError):
 
 
 class JobCancelled(AirflowHudiError):
-    """Somebody asked the job to stop: its task was cleared, marked, or timed out."""
+    """Somebody asked the job to stop: its task was cleared or timed out, or its host goes down."""
 
     retryable = True
 
     def __init__(self, job: str) -> None:
         self.job = job
-        super().__init__(f"{job} was cancelled; what it had not committed is not visible")
+        super().__init__(
+            f"{job} was cancelled; what it had not committed is not visible. A retry starts anew"
+        )
 
 
 class JobFailed(AirflowHudiError):

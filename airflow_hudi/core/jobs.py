@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 from urllib.parse import quote
 
 from airflow_hudi import __version__
@@ -25,6 +25,7 @@ from airflow_hudi.core.locks import LockSettings
 from airflow_hudi.core.reading import Reading, ReadWork
 from airflow_hudi.core.values import from_json, to_json
 
+T = TypeVar("T")
 Work: TypeAlias = IngestWork | CompactionWork | ReadWork
 """What a job does to its table."""
 
@@ -78,23 +79,6 @@ class JobSpec:
     beat_seconds: float = 5.0
     package: str = __version__
 
-    def check_version(self, here: str = __version__) -> None:
-        """Raise :class:`VersionSkew` unless the driver has this spec's major.minor."""
-        if _line(here) != _line(self.package):
-            raise VersionSkew(asked_by=self.package, here=here)
-
-
-def package_of(data: bytes) -> str:
-    """The version that wrote a spec, even where the rest of it is unknown to this version."""
-    try:
-        return str(json.loads(data)["package"])
-    except (ValueError, KeyError, TypeError) as error:
-        raise InvalidInput(f"this is no job spec: {error}") from error
-
-
-def _line(version: str) -> tuple[str, ...]:
-    return tuple(version.split(".")[:2])
-
 
 class Outcome(str, Enum):
     """How a job ended."""
@@ -133,13 +117,11 @@ class PlanSize:
     file_groups: int
     partitions: int
     log_files: int
-    bytes: int | None = None
 
     def __str__(self) -> str:
-        size = "" if self.bytes is None else f", {self.bytes / 1_000_000:.1f} MB"
         return (
             f"{self.file_groups} file groups in {self.partitions} partitions,"
-            f" {self.log_files} log files{size}"
+            f" {self.log_files} log files"
         )
 
 
@@ -203,10 +185,9 @@ class JobArguments:
         names = ("--control", "--job", "--attempt")
         if len(argv) != 2 * len(names) or tuple(argv[::2]) != names:
             raise InvalidInput(f"expected {' … '.join(names)} …, got {' '.join(argv)!r}")
-        try:
-            return cls(argv[1], argv[3], int(argv[5]))
-        except ValueError as error:
-            raise InvalidInput(f"--attempt takes a number, not {argv[5]!r}") from error
+        if not (argv[5].isascii() and argv[5].isdigit() and int(argv[5])):
+            raise InvalidInput(f"--attempt takes a number from 1 on, not {argv[5]!r}")
+        return cls(argv[1], argv[3], int(argv[5]))
 
 
 def encode(value: object) -> bytes:
@@ -214,14 +195,29 @@ def encode(value: object) -> bytes:
     return json.dumps(to_json(value), indent=1, sort_keys=True).encode()
 
 
+def decode(cls: type[T], data: bytes) -> T:
+    """The value that :func:`encode` wrote; anything else is :class:`InvalidInput`."""
+    return from_json(cls, _parsed(data))
+
+
 def decode_spec(data: bytes) -> JobSpec:
     """A spec from its bytes; one of another version line is :class:`VersionSkew`."""
-    wrote = package_of(data)
+    parsed = _parsed(data)
+    # Looked at alone and first: the rest of it may be unknown to this version.
+    wrote = parsed.get("package") if isinstance(parsed, dict) else None
+    if not isinstance(wrote, str):
+        raise InvalidInput("this is no job spec: it does not say which version wrote it")
     if _line(wrote) != _line(__version__):
         raise VersionSkew(asked_by=wrote, here=__version__)
-    return from_json(JobSpec, json.loads(data))
+    return from_json(JobSpec, parsed)
 
 
-def decode_report(data: bytes) -> JobReport:
-    """A report from its bytes."""
-    return from_json(JobReport, json.loads(data))
+def _parsed(data: bytes) -> object:
+    try:
+        return json.loads(data)
+    except ValueError as error:
+        raise InvalidInput(f"a file of the control folder is damaged: {error}") from error
+
+
+def _line(version: str) -> tuple[str, ...]:
+    return tuple(version.split(".")[:2])

@@ -18,6 +18,7 @@ from airflow_hudi.core.reading import ReadWork
 from airflow_hudi.core.sources import check_source
 from airflow_hudi.core.storage.base import Storage
 from airflow_hudi.core.table import Table, load_table
+from airflow_hudi.core.table_options import check_version
 from airflow_hudi.core.timeline import Timeline, load_timeline
 from airflow_hudi.core.verdicts import plan_size
 from airflow_hudi.core.versions import Release
@@ -39,6 +40,7 @@ def look_before(
         raise TableNotFound(storage.uri)
     if isinstance(work, ReadWork):
         return f"{table.uri} is to be read"
+    check_version(table.properties, release)
     return _look_before_compaction(work, table, now=now)
 
 

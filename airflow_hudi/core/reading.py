@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
@@ -39,3 +40,8 @@ class Reading:
     checksum: str
     """Of the rows' content, whatever order they came in; see :mod:`.checksums`."""
     sample: tuple[Mapping[str, Any], ...] = field(default=(), hash=False)
+    """A few rows; what JSON has no word for (dates, decimals, bytes) is text."""
+
+    def __post_init__(self) -> None:
+        rows = json.loads(json.dumps(self.sample, default=str))
+        object.__setattr__(self, "sample", tuple(rows))

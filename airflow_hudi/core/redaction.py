@@ -8,20 +8,29 @@ from collections.abc import Iterable
 
 from airflow_hudi.core.job_errors import SecretInSettings
 
-_SECRET_KEY = re.compile(
-    r"secret|passw|token|credential|access\.?key|account\.?key|\.sas\.", re.IGNORECASE
+_NAMES = (
+    r"secret|passw|passphrase|token|credential|(?:access|account|api|private|crypt\w*)[._-]?key"
 )
-_SECRET_VALUE = re.compile(
-    r"(?P<name>[\w.\-]*(?:secret|passw(?:or)?d|token|credential|access[._-]?key)[\w.\-]*)"
-    r"(?P<between>[\"']?\s*[=:]\s*[\"']?)(?P<value>[^\s,;\"'}&]+)",
+_SECRET_KEY = re.compile(rf"{_NAMES}|\.sas\.", re.IGNORECASE)
+# Who gives a secret, or where it is kept, is none itself: classes, paths, names of mounts.
+_SAYS_WHERE = re.compile(
+    r"provider(?:s|\.(?:class|type|path))?$|renewal\.credentials$"
+    r"|^spark\.kubernetes\.(?:driver|executor)\.secret(?:s|KeyRef)\.",
     re.IGNORECASE,
 )
-_SECRET_IN_URI = re.compile(r"://[^/\s@]+@")
+_SECRET_VALUE = re.compile(
+    rf"(?<![\w.\-])(?P<name>[\w.\-]*(?:{_NAMES})[\w.\-]*)"
+    r"(?P<between>[\"']?\s*[=:]\s*)(?P<value>\"[^\"]*\"|'[^']*'|[^\s,;\"'}&]+)",
+    re.IGNORECASE,
+)
+_BEARER = re.compile(r"\b(?P<name>Bearer|Authorization: Basic) +[\w.~+/=\-]{8,}")
+# A password may have a slash in it; a user's name alone has none.
+_SECRET_IN_URI = re.compile(r"://(?:[^/\s@:]*:[^\s@]+|[^/\s@]+)@")
 
 
 def refuse_secrets(keys: Iterable[str]) -> None:
     """Raise :class:`SecretInSettings` where a key, by its name, holds what nobody should read."""
-    secrets = tuple(key for key in keys if _SECRET_KEY.search(key))
+    secrets = tuple(k for k in keys if _SECRET_KEY.search(k) and not _SAYS_WHERE.search(k))
     if secrets:
         raise SecretInSettings(secrets)
 
@@ -29,4 +38,4 @@ def refuse_secrets(keys: Iterable[str]) -> None:
 def redacted(text: str) -> str:
     """The text without what looks like the value of a secret."""
     without = _SECRET_VALUE.sub(lambda m: f"{m['name']}{m['between']}***", text)
-    return _SECRET_IN_URI.sub("://***@", without)
+    return _SECRET_IN_URI.sub("://***@", _BEARER.sub(r"\g<name> ***", without))

@@ -7,14 +7,13 @@ checks them again, for every source, before it writes.
 
 from __future__ import annotations
 
-import contextlib
 import csv
 import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from airflow_hudi.core.compaction import NothingToDo
-from airflow_hudi.core.errors import MissingPackage
+from airflow_hudi.core.errors import MissingPackage, StorageError
 from airflow_hudi.core.ingestion import (
     FileSource,
     IngestWork,
@@ -26,11 +25,14 @@ from airflow_hudi.core.job_errors import InvalidWork, SourceEmpty, SourceMissing
 from airflow_hudi.core.properties import TableProperties
 from airflow_hudi.core.storage import LocalStorage, open_storage
 from airflow_hudi.core.storage.base import FileInfo, Storage
-from airflow_hudi.core.uris import is_absolute
+from airflow_hudi.core.uris import LOCAL, is_absolute, place
 
-_HIDDEN = ("_", ".")
+_OURS = (LOCAL, "s3")
 _GLOB = frozenset("*?[{")
 _DEEPEST = 8
+_LINES_LOOKED_AT = 1000
+# Options that change which line the header is, or how it is read.
+_ODD_CSV = frozenset({"comment", "quote", "escape", "linesep", "skiprows", "multiline"})
 
 
 def check_source(work: IngestWork, table: TableProperties | None) -> NothingToDo | str:
@@ -38,23 +40,26 @@ def check_source(work: IngestWork, table: TableProperties | None) -> NothingToDo
     source = work.source
     if source is None:
         return f"{work.operation.value} of {', '.join(work.partitions)}"
-    if not isinstance(source, FileSource) or _GLOB & set(source.path):
-        return f"{work.operation.value} of {source}"
+    said = f"{work.operation.value} of {source}"
+    if not isinstance(source, FileSource):
+        return said
     if not is_absolute(source.path):
         cure = "the driver runs in another folder: pass an absolute path or a URI"
         raise InvalidWork(f"{source.path!r} is a relative path", cure=cure)
-    storage, files = _files(source.path)
+    if _GLOB & set(source.path) or place(source.path).scheme not in _OURS:
+        return said
+    try:
+        storage, files = _files(source.path)
+    except (StorageError, MissingPackage) as error:  # the driver may have rights that we have not
+        return f"{said}, which cannot be looked at from here ({error})"
     if not files:
         return _nothing(work, SourceMissing(source.path))
-    filled = [file for file in files if file.size > 0]
-    if not filled:
-        return _nothing(work, SourceEmpty(source.path))
-    if isinstance(storage, LocalStorage):
-        columns = local_columns(source, Path(storage.uri, filled[0].path))
-        if columns is not None:
-            check_columns(work, table, columns)
     megabytes = sum(file.size for file in files) / 1_000_000
-    return f"{work.operation.value} of {source}: {len(files)} files, {megabytes:.1f} MB"
+    if megabytes:
+        _check_local_columns(work, table, source, storage, files)
+    elif work.when_empty is not WhenEmpty.COMMIT:
+        return _nothing(work, SourceEmpty(source.path))
+    return f"{said}: {len(files)} files, {megabytes:.1f} MB"
 
 
 def _nothing(work: IngestWork, problem: SourceMissing | SourceEmpty) -> NothingToDo:
@@ -64,35 +69,68 @@ def _nothing(work: IngestWork, problem: SourceMissing | SourceEmpty) -> NothingT
 
 
 def _files(path: str) -> tuple[Storage, list[FileInfo]]:
-    """The data files at a path: itself, or those below it, as Spark would see them."""
-    place, _, name = path.rstrip("/").rpartition("/")
-    parent = open_storage(place or "/")
-    itself = [file for file in parent.list_folder("").files if file.name == name]
-    if itself:
-        return parent, itself
+    """The data files at a path: those below it, or itself, as Spark would see them."""
     storage = open_storage(path)
-    return storage, list(_below(storage, "", _DEEPEST))
+    below = list(_below(storage, "", _DEEPEST))
+    # The folder first: beside a single day's folder there may be years of others to list.
+    parent, _, name = path.rstrip("/").rpartition("/")
+    if below or not is_absolute(f"{parent}/"):
+        return storage, below
+    beside = open_storage(f"{parent}/")
+    return beside, [file for file in beside.list_folder("").files if file.name == name]
 
 
 def _below(storage: Storage, folder: str, depth: int) -> Iterator[FileInfo]:
     listing = storage.list_folder(folder)
-    yield from (file for file in listing.files if not file.name.startswith(_HIDDEN))
+    yield from (file for file in listing.files if not _is_hidden(file.name))
     if depth:
         for name in listing.folders:
-            if not name.startswith(_HIDDEN):
+            if not _is_hidden(name):
                 yield from _below(storage, f"{folder}/{name}".lstrip("/"), depth - 1)
+
+
+def _is_hidden(name: str) -> bool:
+    """As Spark sees it: a partition's folder may begin with an underscore."""
+    return name.startswith(".") or (name.startswith("_") and "=" not in name)
+
+
+def _check_local_columns(
+    work: IngestWork,
+    table: TableProperties | None,
+    source: FileSource,
+    storage: Storage,
+    files: list[FileInfo],
+) -> None:
+    # Spark takes the columns of JSON from all files together, and of others if it is told to.
+    is_merged = source.format is SourceFormat.JSON or _is_on(
+        _lowered(source.options), "mergeschema"
+    )
+    if not isinstance(storage, LocalStorage) or (is_merged and len(files) > 1):
+        return
+    filled = next(file for file in files if file.size > 0)
+    columns = local_columns(source, Path(storage.uri, filled.path))
+    if columns is not None:
+        check_columns(work, table, columns)
 
 
 def local_columns(source: FileSource, path: Path) -> tuple[str, ...] | None:
     """The columns of one file, with those of partition folders; None where only Spark can tell."""
     try:
-        own = _READERS[source.format](path, source.options)
-    except (OSError, ValueError, StopIteration, MissingPackage):
-        return None  # a damaged or odd file: Spark will say what is wrong with it
+        own = _READERS[source.format](path, _lowered(source.options))
+    except Exception:  # noqa: BLE001 - foreign bytes: Spark will say what is wrong with them
+        return None
     if own is None:
         return None
     folders = (part.partition("=")[0] for part in path.parts if "=" in part)
     return (*own, *folders)
+
+
+def _lowered(options: Mapping[str, str]) -> dict[str, str]:
+    return {key.lower(): value for key, value in options.items()}
+
+
+def _is_on(options: Mapping[str, str], key: str) -> bool:
+    return options.get(key, "").lower() == "true"
 
 
 def _parquet(path: Path, _: Mapping[str, str]) -> tuple[str, ...]:
@@ -112,28 +150,35 @@ def _avro(path: Path, _: Mapping[str, str]) -> tuple[str, ...] | None:
 
 
 def _csv(path: Path, options: Mapping[str, str]) -> tuple[str, ...] | None:
-    given = {key.lower(): value for key, value in options.items()}
-    if given.get("header", "false").lower() != "true" or path.suffix in (".gz", ".bz2", ".zst"):
+    if not _is_on(options, "header") or _ODD_CSV & set(options):
         return None
-    separator = given.get("sep") or given.get("delimiter") or ","
-    if len(separator) != 1:
-        return None
-    with path.open(newline="", encoding=given.get("encoding", "utf-8-sig")) as stream:
-        return tuple(next(csv.reader(stream, delimiter=separator)))
+    separator = options.get("sep") or options.get("delimiter") or ","
+    encoding = options.get("encoding") or options.get("charset") or "utf-8"
+    # A byte order mark is no part of the first column's name. What is compressed is no text.
+    encoding = "utf-8-sig" if encoding.lower() in ("utf-8", "utf8") else encoding
+    with path.open(newline="", encoding=encoding) as stream:
+        rows = csv.reader(stream, delimiter=separator)
+        return tuple(next(row for row in rows if row))
 
 
 def _json(path: Path, options: Mapping[str, str]) -> tuple[str, ...] | None:
-    if {key.lower(): value for key, value in options.items()}.get("multiline") == "true":
+    if _is_on(options, "multiline"):
         return None
-    # A later line may have more columns, so only a file of one line is certain to lack one.
     names: dict[str, None] = {}
-    with path.open(encoding="utf-8") as stream:
+    with path.open(encoding="utf-8-sig") as stream:
         for number, line in enumerate(stream):
-            if number >= 1000:
-                return None
-            with contextlib.suppress(ValueError):
-                names.update(dict.fromkeys(json.loads(line)))
+            if number >= _LINES_LOOKED_AT:
+                return None  # a later line may have what the others lack
+            if line.strip():
+                names.update(dict.fromkeys(_object(line)))
     return tuple(names)
+
+
+def _object(line: str) -> Mapping[str, object]:
+    row = json.loads(line)
+    if not isinstance(row, dict):
+        raise TypeError("a row of JSON that is no object")
+    return row
 
 
 _READERS = {

@@ -28,7 +28,7 @@ def table_options(properties: TableProperties, release: Release) -> dict[str, st
     No job may upgrade a table unasked, so a version this release does not write is
     :class:`UnsupportedFeature`. Compaction is never inline: it is a job of its own.
     """
-    _check_version(properties, release)
+    check_version(properties, release)
     told = {ours.value: properties.get(theirs) for ours, theirs in _SAME_MEANING.items()}
     return {
         **{key: value for key, value in told.items() if value is not None},
@@ -64,7 +64,8 @@ def _version(properties: TableProperties, release: Release) -> dict[str, str]:
     }
 
 
-def _check_version(properties: TableProperties, release: Release) -> None:
+def check_version(properties: TableProperties, release: Release) -> None:
+    """Raise :class:`UnsupportedFeature` unless this release writes tables of this version."""
     number = properties.version_number
     if number in release.writes:
         return

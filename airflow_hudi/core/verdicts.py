@@ -33,26 +33,37 @@ class Evidence:
 
 
 def load_evidence(
-    storage: Storage, work: Work, job: str, reports: Iterable[JobReport] = ()
+    storage: Storage,
+    work: Work,
+    job: str,
+    reports: Iterable[JobReport] = (),
+    *,
+    attempt: int | None = None,
 ) -> Evidence | None:
     """The trace this job has left on its table's timeline, if any.
 
+    A write is made once by a job, whichever attempt made it. A compaction may be run again when its
+    task is cleared, so what an earlier attempt did is no evidence for a later one.
+
     :param reports: what its attempts reported, oldest first: the instants they name may have been
         archived since, or have been planned by somebody else
+    :param attempt: the attempt that is asked about; None: the one that reported last
     """
-    reports = tuple(reports)
+    if isinstance(work, ReadWork):
+        return None
     try:
         table = load_table(storage)
     except TableNotFound:
         return None
     timeline = load_timeline(table)
-    if isinstance(work, ReadWork):
-        return None
+    reports = tuple(reports)
     if isinstance(work, CompactionWork):
-        said = work.instant or next((r.instant for r in reversed(reports) if r.instant), None)
-        return _compaction_evidence(table, timeline, work.mode, job=job, said=said)
-    found = _commit_of(table, timeline, job)
-    return found or _archived_evidence(table, timeline, reports)
+        number = attempt or max((report.attempt for report in reports), default=0)
+        own = tuple(report for report in reports if report.attempt == number)
+        others = tuple(report for report in reports if report.attempt != number)
+        asked = _Asked(work, job, _instants(own), _instants(others))
+        return _compaction_evidence(table, timeline, asked) or _archived(table, timeline, own)
+    return _commit_of(table, timeline, job) or _archived(table, timeline, reports)
 
 
 def _commit_of(table: Table, timeline: Timeline, job: str) -> Evidence | None:
@@ -63,45 +74,60 @@ def _commit_of(table: Table, timeline: Timeline, job: str) -> Evidence | None:
     return None
 
 
-def _archived_evidence(
-    table: Table, timeline: Timeline, reports: Iterable[JobReport]
-) -> Evidence | None:
-    committed = {
-        report.instant
-        for report in reports
-        if report.outcome is Outcome.DONE and report.instant is not None
-    }
+def _archived(table: Table, timeline: Timeline, reports: Iterable[JobReport]) -> Evidence | None:
+    committed = _instants(report for report in reports if report.outcome is Outcome.DONE)
     first = timeline.first()
     old = {time for time in committed if first is None or time < first.requested_at}
     if not old:
         return None
-    archived = load_history(table).completed().where(lambda i: i.requested_at in old).latest()
+    history = load_history(table).completed().writes()
+    archived = history.where(lambda instant: instant.requested_at in old).latest()
     return None if archived is None else Evidence(archived, is_archived=True)
 
 
-def _compaction_evidence(
-    table: Table, timeline: Timeline, mode: Mode, *, job: str, said: str | None
-) -> Evidence | None:
-    if mode is not Mode.SCHEDULE and said is not None:
-        return _executed(table, timeline, said)
-    planned = None if mode is Mode.EXECUTE else _planned_by(table, timeline, job)
+def _instants(reports: Iterable[JobReport]) -> frozenset[str]:
+    return frozenset(report.instant for report in reports if report.instant is not None)
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """The compaction that evidence is looked for."""
+
+    work: CompactionWork
+    job: str
+    reported: frozenset[str]
+    """The instant its own report names."""
+    of_others: frozenset[str]
+    """The instants that other attempts reported."""
+
+
+def _compaction_evidence(table: Table, timeline: Timeline, asked: _Asked) -> Evidence | None:
+    mode = asked.work.mode
+    times = frozenset({asked.work.instant}) if asked.work.instant else asked.reported
+    if mode is not Mode.SCHEDULE and times:
+        return _executed(table, timeline, times)
+    planned = None if mode is Mode.EXECUTE else _planned_by(table, timeline, asked)
     if planned is None or (mode is Mode.BOTH and planned.instant.is_pending):
         return None
     return planned
 
 
-def _executed(table: Table, timeline: Timeline, time: str) -> Evidence | None:
-    for instant in timeline.completed().where(lambda i: i.requested_at == time):
+def _executed(table: Table, timeline: Timeline, times: frozenset[str]) -> Evidence | None:
+    for instant in timeline.completed().where(lambda i: i.requested_at in times):
         if timeline.planned_as(instant) is Action.COMPACTION:
             return _with_commit(table, timeline, instant)
     return None
 
 
-def _planned_by(table: Table, timeline: Timeline, job: str) -> Evidence | None:
-    compactions = timeline.where(lambda i: timeline.planned_as(i) is Action.COMPACTION)
+def _planned_by(table: Table, timeline: Timeline, asked: _Asked) -> Evidence | None:
+    compactions = timeline.where(
+        lambda i: (
+            timeline.planned_as(i) is Action.COMPACTION and i.requested_at not in asked.of_others
+        )
+    )
     for instant in reversed(compactions.instants):
         plan = load_plan(table, timeline, instant)
-        if isinstance(plan, CompactionPlan) and plan.extra.get(JOB_METADATA_KEY) == job:
+        if isinstance(plan, CompactionPlan) and plan.extra.get(JOB_METADATA_KEY) == asked.job:
             evidence = _with_commit(table, timeline, instant)
             return replace(evidence, plan=plan_size(plan))
     return None
@@ -139,10 +165,11 @@ def settle(report: JobReport, work: Work, evidence: Evidence | None) -> JobRepor
     """The report as the timeline bears it out; raises where it does not, or where the job failed.
 
     A job that failed after its commit (in a service Hudi runs behind it, say) has done its work:
-    the commit is visible to every reader, and doing it again would do it twice.
+    the commit is visible to every reader, and doing it again would do it twice. So has one whose
+    plan somebody else has executed.
     """
     if report.outcome is Outcome.FAILED:
-        if evidence is None or evidence.instant.is_pending:
+        if evidence is None:
             raise failure(report)
         return _done_all_the_same(report, evidence)
     if report.outcome is Outcome.NOTHING_TO_DO or isinstance(work, ReadWork):
@@ -176,5 +203,5 @@ def _done_all_the_same(report: JobReport, evidence: Evidence) -> JobReport:
         rows=evidence.rows,
         plan=evidence.plan,
         error=None,
-        notes=(*report.notes, f"the job failed after its commit: {said}"),
+        notes=(*report.notes, f"the driver reported a failure all the same: {said}"),
     )

@@ -10,6 +10,7 @@ from pathlib import Path
 from airflow_hudi.core.redaction import redacted
 
 _PROGRESS = "» "
+_TAIL = 20_000
 # What every driver prints at its start and nobody needs.
 _NOISE = re.compile(
     r"Setting default log level to|To adjust logging level use|Using Spark's default log4j"
@@ -37,11 +38,14 @@ class DriverOutput:
     def last_lines(self, count: int = 20) -> str:
         """The end of the output, for an error that has nothing better to show."""
         try:
-            data = self._path.read_bytes()[-20_000:]
+            with self._path.open("rb") as stream:
+                stream.seek(max(0, self._path.stat().st_size - _TAIL))
+                data = stream.read()
         except OSError:
             return ""
         lines = redacted(data.decode(errors="replace")).splitlines()
-        return "\n".join([line for line in lines if not _NOISE.search(line)][-count:])
+        kept = [line.removeprefix(_PROGRESS) for line in lines if not _NOISE.search(line)]
+        return "\n".join(kept[-count:])
 
     def _read(self) -> list[bytes]:
         try:

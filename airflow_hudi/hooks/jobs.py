@@ -3,15 +3,20 @@
 
 from __future__ import annotations
 
+import logging
+import time
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from typing import Any
 
 from airflow_hudi.core.attempts import Alive, Attempt, Dead, Life, Patience, judge_life
 from airflow_hudi.core.control import AttemptFolder, JobFolder
+from airflow_hudi.core.errors import StorageError
 from airflow_hudi.core.job_errors import JobCancelled, JobStillRunning, JobSuperseded
 from airflow_hudi.core.storage import open_storage
 from airflow_hudi.hooks.processes import end_session, process_lives
+
+log = logging.getLogger(__name__)
 
 # Airflow's supervisor kills a task five seconds after it asked it to end.
 _ASK_DRIVER = 2.0
@@ -70,6 +75,33 @@ def look(files: AttemptFolder, patience: Patience) -> Sight:
     return Sight(attempt, life)
 
 
+class Watcher:
+    """Looks at one attempt again and again, where the storage may be away for a moment."""
+
+    def __init__(self, files: AttemptFolder, patience: Patience) -> None:
+        self._files = files
+        self._patience = patience
+        self._blind_since: float | None = None
+
+    def look(self) -> Sight | None:
+        """One look; None where nothing can be seen, which says nothing about the job.
+
+        A storage that stays away longer than a driver may be silent is an error.
+        """
+        try:
+            sight = look(self._files, self._patience)
+        except StorageError as error:
+            now = time.monotonic()
+            if self._blind_since is None:
+                self._blind_since = now
+                log.warning("could not look at %s, looking again: %s", self._files.path, error)
+            if now - self._blind_since > self._patience.silence.total_seconds():
+                raise
+            return None
+        self._blind_since = None
+        return sight
+
+
 def end_job(files: AttemptFolder) -> None:
     """Ask a driver to stop, make it stop where it runs on this host, and confirm it.
 
@@ -79,9 +111,10 @@ def end_job(files: AttemptFolder) -> None:
     files.cancel()
     attempt = files.load()
     launched = attempt.launched
-    if attempt.report is not None or launched is None:
+    lives = process_lives(launched)
+    if launched is None or (attempt.report is not None and not lives):
         return
-    if process_lives(launched) is None:
+    if lives is None:
         raise JobStillRunning(files.path, where=f"on {launched.host.split()[0]}")
     seat = attempt.seat
     driver = seat.pid if seat is not None and seat.host == launched.host else None

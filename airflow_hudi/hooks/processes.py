@@ -47,11 +47,7 @@ def end_session(session: int, *, first: int | None, patience: float, last_wait: 
             return True
     for member in members(session):
         _signal(member, signal.SIGTERM)
-    if _gone(session, last_wait):
-        return True
-    for member in members(session):
-        _signal(member, signal.SIGKILL)
-    return _gone(session, last_wait)
+    return _gone(session, last_wait) or _gone(session, last_wait, number=signal.SIGKILL)
 
 
 def _signal(pid: int, number: signal.Signals) -> None:
@@ -59,10 +55,13 @@ def _signal(pid: int, number: signal.Signals) -> None:
         os.kill(pid, number)
 
 
-def _gone(session: int, seconds: float) -> bool:
+def _gone(session: int, seconds: float, number: signal.Signals | None = None) -> bool:
+    """Whether it is gone by then; signalled again and again, for a process may be just forking."""
     until = time.monotonic() + seconds
-    while any(True for _ in members(session)):
+    while left := list(members(session)):
         if time.monotonic() > until:
             return False
+        for member in left if number is not None else ():
+            _signal(member, number or signal.SIGKILL)
         time.sleep(_PAUSE)
     return True

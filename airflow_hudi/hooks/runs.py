@@ -9,13 +9,16 @@ from __future__ import annotations
 import logging
 import os
 import tempfile
+import time
 from collections.abc import Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass, field
-from datetime import datetime, timezone
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
 from airflow_hudi.core.attempts import (
     Attach,
+    Attempt,
     Dead,
     Deliver,
     Launched,
@@ -28,7 +31,7 @@ from airflow_hudi.core.connection import HudiSettings
 from airflow_hudi.core.control import AttemptFolder, JobFolder, job_folder
 from airflow_hudi.core.errors import ObjectExists
 from airflow_hudi.core.hosts import host_id
-from airflow_hudi.core.ingestion import IngestWork
+from airflow_hudi.core.ingestion import FileSource, IngestWork
 from airflow_hudi.core.job_errors import DriverDied
 from airflow_hudi.core.jobs import JobArguments, JobKey, JobReport, JobSpec, Outcome, Work
 from airflow_hudi.core.locks import refuse_lock_options
@@ -40,11 +43,14 @@ from airflow_hudi.core.versions import release
 from airflow_hudi.hooks.driver_output import DriverOutput
 from airflow_hudi.hooks.jobs import JobHandle, Sight, end_job, look
 from airflow_hudi.hooks.spark_submit import DetachedSparkSubmit
-from airflow_hudi.spark.launch import plan_launch
+from airflow_hudi.spark.launch import driver_environment, plan_launch
 
 log = logging.getLogger(__name__)
 
 _LOG_FILE = "driver.log"
+_PAUSE = 0.1
+# From the claim of an attempt to the record of its process; then its task must have died.
+_LAUNCHING = timedelta(seconds=15)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,10 +86,13 @@ class JobRun:
 
         Whoever loses a race for an attempt looks again and finds the winner's.
         """
-        refuse_secrets((*self.spark_conf, *self.work.options))
+        refuse_secrets((*self.spark_conf, *self.work.options, *_source_options(self.work)))
         refuse_lock_options(self.work.options)
         while True:
             sight = self._look_at_latest()
+            if sight is not None and _is_being_launched(sight.attempt):
+                time.sleep(_PAUSE)
+                continue
             move = next_move(None, None) if sight is None else next_move(sight.attempt, sight.life)
             if isinstance(move, Deliver):
                 log.info("the job ended while nobody watched; returning its report")
@@ -95,6 +104,7 @@ class JobRun:
                     return files
                 log.info("attempt %s was cancelled and is ending", files.number)
                 end_job(files)
+                time.sleep(_PAUSE)  # where only the driver itself can end, it takes until its beat
                 continue
             begun = self._start(move)
             if begun is not None:
@@ -155,18 +165,27 @@ class JobRun:
             name=str(self.key),
             arguments=arguments.to_argv(),
         )
+        environ = driver_environment(os.environ)
         files = self.folder.attempt(number)
         try:
             files.submit(self._spec(number))
         except ObjectExists:
             return None
-        output = self._output_file(files)
-        process = submit.start(launch.script, output, os.environ)
-        files.record_launch(
-            Launched(host_id(), process.pid, str(output), runs_elsewhere=submit.runs_elsewhere)
-        )
-        log.info("the driver is process %s, its output is in %s", process.pid, output)
+        with ExitStack() as undo:
+            undo.callback(self._abandon, files)
+            output = self._output_file(files)
+            pid = submit.start(launch.script, output, environ)
+            files.record_launch(
+                Launched(host_id(), pid, str(output), runs_elsewhere=submit.runs_elsewhere)
+            )
+            undo.pop_all()
+        log.info("the driver is process %s, its output is in %s", pid, output)
         return files
+
+    def _abandon(self, files: AttemptFolder) -> None:
+        """No driver may run unrecorded, whatever came in between: a full disk, a timeout."""
+        files.close(host_id())
+        files.cancel()
 
     def _spec(self, number: int) -> JobSpec:
         return JobSpec(
@@ -236,6 +255,17 @@ class JobRun:
             rows=evidence.rows if evidence else None,
             plan=evidence.plan if evidence else None,
         )
+
+
+def _is_being_launched(attempt: Attempt) -> bool:
+    """Whether somebody has just claimed it and is about to start its driver."""
+    is_bare = attempt.launched is None and attempt.seat is None and attempt.report is None
+    return is_bare and abs(_now() - attempt.submitted_at) < _LAUNCHING
+
+
+def _source_options(work: Work) -> Mapping[str, str]:
+    source = work.source if isinstance(work, IngestWork) else None
+    return source.options if isinstance(source, FileSource) else {}
 
 
 def _now() -> datetime:

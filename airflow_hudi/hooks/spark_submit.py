@@ -10,15 +10,17 @@ from __future__ import annotations
 
 import os
 import subprocess
+import threading
 from collections.abc import Mapping
 from pathlib import Path
 
 from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
+from airflow.providers.common.compat.sdk import AirflowNotFoundException
 
 from airflow_hudi.core.errors import EnvironmentProblem
 from airflow_hudi.core.job_errors import InvalidWork
 from airflow_hudi.hooks.spark_binary import find_spark_submit
-from airflow_hudi.spark.launch import Launch, driver_environment
+from airflow_hudi.spark.launch import Launch
 
 _NO_CLUSTER_MODE = ("local", "spark://")
 
@@ -50,24 +52,33 @@ class DetachedSparkSubmit(SparkSubmitHook):
         """Cluster mode: the driver is not on this machine."""
         return bool(self._connection["deploy_mode"] == "cluster")
 
-    def start(self, script: str, log: Path, environ: Mapping[str, str]) -> subprocess.Popen[bytes]:
-        """Start the driver as a process session of its own, its output going to a file."""
+    def start(self, script: str, log: Path, environ: Mapping[str, str]) -> int:
+        """Start the driver, its output going to a file; the number of its process session."""
         command = self._build_spark_submit_command(script)
         with log.open("ab") as output:
-            return subprocess.Popen(  # noqa: S603 - the provider's command, no shell
+            process = subprocess.Popen(  # noqa: S603 - the provider's command, no shell
                 command,
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,
-                env={**driver_environment(environ), **(self._env or {})},
+                env={**environ, **(self._env or {})},
                 cwd=log.parent,  # Derby and Spark leave files where they run
                 start_new_session=True,
             )
+        # It may outlive this task; if it does not, somebody must take note, or a zombie stays.
+        threading.Thread(target=process.wait, name="driver's end", daemon=True).start()
+        return process.pid
 
     @classmethod
     def _require_connection(cls, conn_id: str) -> None:
         # The provider takes a connection that is not there for YARN, and says so in an info line.
-        cls.get_connection(conn_id)
+        try:
+            cls.get_connection(conn_id)
+        except AirflowNotFoundException as error:
+            raise EnvironmentProblem(
+                f"there is no Spark connection {conn_id!r}",
+                cure="add it, or name another in spark_conn_id of the Hudi connection",
+            ) from error
 
     def _refuse_impossible_mode(self) -> None:
         master = self._connection["master"]
@@ -85,4 +96,4 @@ def _binary() -> str:
             "no spark-submit in SPARK_HOME, on PATH or in the package pyspark",
             cure="pip install 'airflow-hudi[local]', or set SPARK_HOME on the worker",
         )
-    return str(found)
+    return str(found.absolute())  # the driver runs in another folder

@@ -25,7 +25,7 @@ from airflow.providers.common.compat.sdk import (
     conf,
 )
 
-from airflow_hudi.core.attempts import Attempt, Patience
+from airflow_hudi.core.attempts import Attempt, Beat, Patience
 from airflow_hudi.core.control import AttemptFolder
 from airflow_hudi.core.errors import AirflowHudiError
 from airflow_hudi.core.hosts import host_id
@@ -35,12 +35,13 @@ from airflow_hudi.core.storage import LocalStorage
 from airflow_hudi.core.values import to_json
 from airflow_hudi.hooks.driver_output import DriverOutput
 from airflow_hudi.hooks.hudi import HudiHook
-from airflow_hudi.hooks.jobs import JobHandle, Sight, end_job, look
-from airflow_hudi.hooks.processes import process_lives
+from airflow_hudi.hooks.jobs import JobHandle, Sight, Watcher, end_job, look
+from airflow_hudi.hooks.processes import end_session, process_lives
 from airflow_hudi.hooks.runs import JobRun
 from airflow_hudi.links.spark import HudiSparkLink
 from airflow_hudi.links.table import HudiTableLink, table_page
 from airflow_hudi.operators.asset_events import announce
+from airflow_hudi.operators.rendered import texts
 from airflow_hudi.triggers.job import TIMED_OUT, HudiJobTrigger
 
 if TYPE_CHECKING:
@@ -52,6 +53,7 @@ SUCCEED = "succeed"
 _POLL_LOCAL = 0.5
 _POLL_REMOTE = 5.0
 _LAST_OUTPUT = 15.0
+_LAST_WAIT = 2.0
 
 
 class HudiJobOperator(BaseOperator):
@@ -91,12 +93,13 @@ class HudiJobOperator(BaseOperator):
         super().__init__(**kwargs)
         self.table = table
         self.hudi_conn_id = hudi_conn_id
-        self.spark_conf = dict(spark_conf or {})
-        self.options = dict(options or {})
+        self.spark_conf = spark_conf or {}
+        self.options = options or {}
         self.when_nothing_to_do = when_nothing_to_do
         self.deferrable = deferrable
         self.poll_interval = poll_interval
         self._running: AttemptFolder | None = None
+        self._shown: str | None = None
         self._is_killed = False
         if when_nothing_to_do not in (SKIP, SUCCEED):
             cure = f"choose {SKIP!r} or {SUCCEED!r}"
@@ -108,7 +111,7 @@ class HudiJobOperator(BaseOperator):
 
     def plain_options(self) -> dict[str, str]:
         """Hudi's settings as rendered, as the strings Hudi takes."""
-        return {str(key): str(value) for key, value in self.options.items()}
+        return texts("options", self.options)
 
     def execute(self, context: Context) -> Any:
         """Run the job, or find out that it has been run."""
@@ -132,13 +135,12 @@ class HudiJobOperator(BaseOperator):
         """Back from the triggerer: show what the driver said, and decide."""
         with _errors_as_airflow_knows_them():
             run = self._run_of(context)
-            files = run.folder.attempt(run.folder.latest_number())
+            files = run.folder.attempt(event["attempt"])
             if event["event"] == TIMED_OUT:
                 end_job(files)
                 raise AirflowTaskTimeout(f"{run.key} was ended: {event['because']}")
             sight = look(files, run.patience)
-            self._show_application(context, sight.attempt)
-            self._show_output(self._output_of(sight.attempt))
+            self._await_exit(sight, self._output_of(sight.attempt))
             if sight.was_cancelled:
                 return self.execute(context)
             return self._finish(context, run.conclude(files))
@@ -147,9 +149,8 @@ class HudiJobOperator(BaseOperator):
         """End the driver: asked first, then made to; airflow gives us five seconds."""
         self._is_killed = True
         if self._running is not None:
-            self.log.info("ending the driver of %s", self._running.path)
-            end_job(self._running)
-            self.log.info("the driver has ended")
+            end_job(self._running)  # before anything is logged: we may be in the middle of a line
+            self.log.info("the driver of %s was ended", self._running.path)
 
     # --- before --------------------------------------------------------------------------------
 
@@ -161,7 +162,7 @@ class HudiJobOperator(BaseOperator):
             work=self.work(),
             script=self.script,
             settings=hook.settings,
-            spark_conf={str(key): str(value) for key, value in self.spark_conf.items()},
+            spark_conf=texts("spark_conf", self.spark_conf),
         )
 
     def _defer(self, run: JobRun, files: AttemptFolder) -> None:
@@ -186,25 +187,35 @@ class HudiJobOperator(BaseOperator):
     def _watch(self, context: Context, files: AttemptFolder) -> Sight:
         """Until the driver has reported or is dead; its output goes into this task's log."""
         output: DriverOutput | None = None
-        shown: str | None = None
+        watcher = Watcher(files, Patience())
         while True:
-            sight = look(files, Patience())
-            output = output or self._output_of(sight.attempt)
-            self._show_output(output)
-            if shown is None:
-                shown = self._show_application(context, sight.attempt)
+            sight = watcher.look()
             self._check_not_killed(files)
-            if sight.has_ended:
-                self._await_exit(sight, output)
-                return sight
-            time.sleep(self._pause(files))
+            if sight is not None:
+                output = output or self._output_of(sight.attempt)
+                self._show_output(output)
+                self._show_application(context, sight.attempt.beat)
+                if sight.has_ended:
+                    self._await_exit(sight, output)
+                    return sight
+            self._sleep(self._pause(files))
+
+    def _sleep(self, seconds: float) -> None:
+        """In short naps: Python goes on sleeping when a signal's handler has returned."""
+        until = time.monotonic() + seconds
+        while not self._is_killed and (left := until - time.monotonic()) > 0:
+            time.sleep(min(left, _POLL_LOCAL))
 
     def _await_exit(self, sight: Sight, output: DriverOutput | None) -> None:
         """The JVM takes a moment to go once the report is written; its last words belong here."""
         until = time.monotonic() + _LAST_OUTPUT
-        while process_lives(sight.attempt.launched) and time.monotonic() < until:
+        launched = sight.attempt.launched
+        while process_lives(launched) and time.monotonic() < until and not self._is_killed:
             time.sleep(0.05)
         self._show_output(output)
+        if launched is not None and process_lives(launched):
+            self.log.warning("the driver does not end by itself; ending process %s", launched.pid)
+            end_session(launched.pid, first=None, patience=0, last_wait=_LAST_WAIT)
 
     def _pause(self, files: AttemptFolder) -> float:
         if self.poll_interval is not None:
@@ -221,21 +232,22 @@ class HudiJobOperator(BaseOperator):
         for line in output.new_lines() if output is not None else ():
             self.log.info("%s", line)
 
-    def _show_application(self, context: Context, attempt: Attempt) -> str | None:
-        beat = attempt.beat
-        if beat is None or beat.application_id is None:
-            return None
-        self._push(context, "application_id", beat.application_id)
-        if beat.tracking_url:
-            self._push(context, "tracking_url", beat.tracking_url)
-            self._push(context, HudiSparkLink().xcom_key, beat.tracking_url)
-        where = beat.tracking_url or "no web page"
-        self.log.info("Spark application %s (%s)", beat.application_id, where)
-        return beat.application_id
+    def _show_application(self, context: Context, said_by: Beat | JobReport | None) -> None:
+        """Once per application; a short job may only name it in its report."""
+        if said_by is None or said_by.application_id in (None, self._shown):
+            return
+        self._shown = said_by.application_id
+        self._push(context, "application_id", said_by.application_id)
+        if said_by.tracking_url:
+            self._push(context, "tracking_url", said_by.tracking_url)
+            self._push(context, HudiSparkLink().xcom_key, said_by.tracking_url)
+        where = said_by.tracking_url or "no web page"
+        self.log.info("Spark application %s (%s)", said_by.application_id, where)
 
     # --- after ---------------------------------------------------------------------------------
 
     def _finish(self, context: Context, report: JobReport) -> Any:
+        self._show_application(context, report)
         for note in report.notes:
             self.log.warning("%s", note)
         data = to_json(report)

@@ -17,7 +17,9 @@ from airflow_hudi.core.ingestion import (
     WhenEmpty,
 )
 from airflow_hudi.core.job_errors import InvalidWork
+from airflow_hudi.core.values import texts
 from airflow_hudi.operators.base import HudiJobOperator
+from airflow_hudi.operators.rendered import listed, texts
 
 
 class HudiIngestOperator(HudiJobOperator):
@@ -62,7 +64,7 @@ class HudiIngestOperator(HudiJobOperator):
         source_format: str | None = None,
         source_options: Mapping[str, str] | None = None,
         sql: str | None = None,
-        partitions: Sequence[str] = (),
+        partitions: str | Sequence[str] = (),
         create: NewTable | None = None,
         when_source_empty: str = WhenEmpty.FAIL.value,
         evolve_schema: bool = False,
@@ -72,7 +74,7 @@ class HudiIngestOperator(HudiJobOperator):
         self.operation = operation
         self.source = source
         self.source_format = source_format
-        self.source_options = dict(source_options or {})
+        self.source_options = source_options or {}
         self.sql = sql
         self.partitions = partitions
         self.create = create
@@ -90,7 +92,7 @@ class HudiIngestOperator(HudiJobOperator):
             operation=_chosen(Operation, "operation", self.operation),
             source=self._source(),
             create=self.create,
-            partitions=tuple(self.partitions),
+            partitions=listed("partitions", self.partitions),
             options=self.plain_options(),
             when_empty=WhenEmpty(self.when_source_empty),
             evolve_schema=self.evolve_schema,
@@ -103,7 +105,7 @@ class HudiIngestOperator(HudiJobOperator):
             return None
         if not self.source.strip():
             raise InvalidWork("source is empty", cure="did a template render to nothing?")
-        options = {str(key): str(value) for key, value in self.source_options.items()}
+        options = texts("source_options", self.source_options)
         return FileSource(self.source, self._format(), options)
 
     def _format(self) -> SourceFormat:

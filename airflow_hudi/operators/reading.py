@@ -7,7 +7,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from airflow_hudi.core.reading import ReadWork
+from airflow_hudi.core.values import texts
 from airflow_hudi.operators.base import HudiJobOperator
+from airflow_hudi.operators.rendered import listed
 
 
 class HudiReadOperator(HudiJobOperator):
@@ -26,7 +28,7 @@ class HudiReadOperator(HudiJobOperator):
     def __init__(
         self,
         *,
-        columns: Sequence[str] = (),
+        columns: str | Sequence[str] = (),
         where: str | None = None,
         show: int = 0,
         **kwargs: Any,
@@ -38,4 +40,5 @@ class HudiReadOperator(HudiJobOperator):
 
     def work(self) -> ReadWork:
         """The read, checked as far as it can be without looking at anything."""
-        return ReadWork(tuple(self.columns), self.where, self.show, self.plain_options())
+        columns = listed("columns", self.columns)
+        return ReadWork(columns, self.where, self.show, self.plain_options())

@@ -29,6 +29,7 @@ from airflow_hudi.core.storage import open_storage
 from airflow_hudi.core.storage.base import file_name
 from airflow_hudi.core.table import Table, load_table
 from airflow_hudi.core.table_options import table_options
+from airflow_hudi.core.timeline import load_timeline
 from airflow_hudi.core.verdicts import load_evidence
 from airflow_hudi.core.versions import Release
 from airflow_hudi.core.versions import release as known_release
@@ -55,7 +56,7 @@ def ingest(job: Job) -> JobReport:
         return job.nothing_to_do(said, instant=before.instant.requested_at, rows=before.rows)
     frame = _rows(job, work, table)
     if frame is None:
-        return job.nothing_to_do(f"{work.source} has no rows")
+        return job.nothing_to_do(f"{work.source or spec.table} has no rows")
     job.say(f"{work.operation.value} into {spec.table}")
     instant = job.engine.write(
         frame,
@@ -94,11 +95,12 @@ def _check_once(job: Job, commit: CommitInProgress) -> None:
 
 def _rows(job: Job, work: IngestWork, table: Table | None) -> DataFrame | None:
     """The rows to write, checked; None where there are none and that is to be passed over."""
+    written = table is not None and _was_written(table)
     if table is not None and not work.operation.takes_rows:
-        return _no_rows_of(job.spark, table)
+        return _no_rows_of(job.spark, table) if written else None
     frame = _read(job.spark, work)
     check_columns(work, None if table is None else table.properties, frame.columns)
-    if table is not None:
+    if table is not None and written:
         columns = _columns(_no_rows_of(job.spark, table))
         check_schema(work, job.spec.table, table=columns, rows=_columns(frame))
         frame = _fitted(frame, columns)
@@ -108,6 +110,11 @@ def _rows(job: Job, work: IngestWork, table: Table | None) -> DataFrame | None:
         if work.when_empty is WhenEmpty.SKIP:
             return None
     return frame
+
+
+def _was_written(table: Table) -> bool:
+    """Whether it has columns yet; a first write that died leaves a table without any."""
+    return len(load_timeline(table).completed().writes()) > 0
 
 
 def _read(spark: SparkSession, work: IngestWork) -> DataFrame:

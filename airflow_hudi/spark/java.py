@@ -134,17 +134,6 @@ def check_pyspark() -> None:
         raise problem
 
 
-def pyspark_version() -> str:
-    """The version of the PySpark installed here, or EnvironmentProblem."""
-    check_pyspark()
-    found = _installed(("pyspark",)).get("pyspark")
-    if found is None:
-        raise EnvironmentProblem(
-            "this machine's Spark does not say which version it is", cure=_INSTALL
-        )
-    return found
-
-
 def probe_java(command: Path, origin: str) -> JavaFacts:
     """Ask a ``java`` command for its home and version.
 

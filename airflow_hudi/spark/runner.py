@@ -15,16 +15,18 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import time
 import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
+from functools import partial
 from types import FrameType
 from typing import TYPE_CHECKING, NoReturn
 
 from airflow_hudi import __version__
 from airflow_hudi.core.control import AttemptFolder, JobFolder
-from airflow_hudi.core.errors import AirflowHudiError
+from airflow_hudi.core.errors import AirflowHudiError, StorageError
 from airflow_hudi.core.hosts import host_id
 from airflow_hudi.core.job_errors import JobCancelled, JobSuperseded
 from airflow_hudi.core.jobs import (
@@ -43,6 +45,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from airflow_hudi.spark.engine.protocol import Engine
+
+_PAUSES = (1, 5, 15, 30)
 
 PROGRESS = "» "
 """Lines of a driver's output that begin so are meant for people."""
@@ -107,36 +111,50 @@ def run_attempt(arguments: JobArguments, run: Run) -> JobReport:
         raise JobSuperseded(arguments.folder, because="this attempt has a driver, or was given up")
     started_at = _now()
     beating = Beating(folder)
-    before = signal.signal(signal.SIGTERM, _raise_cancelled)
-    try:
-        report = _attempt(arguments, folder, beating, run)
-    finally:
-        # From here on a signal must not keep the report from being written.
-        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    before = signal.signal(signal.SIGTERM, partial(_end_here, beating))
     report = replace(
-        report,
+        _attempt(arguments, folder, beating, run),
         started_at=started_at,
         ended_at=_now(),
         application_id=beating.application_id,
         tracking_url=beating.tracking_url,
     )
-    folder.write_report(report)
+    _leave(folder, report)
     beating.stop()
     say(f"{report.outcome.value.replace('_', ' ')}: {report.summary}")
     signal.signal(signal.SIGTERM, before)
     return report
 
 
+def _leave(folder: AttemptFolder, report: JobReport) -> None:
+    """Write the report, also where the storage is away for a while: it is all that Airflow sees."""
+    for pause in (*_PAUSES, None):
+        try:
+            folder.write_report(report)
+        except StorageError as error:  # noqa: PERF203 - a few tries
+            if pause is None:
+                raise
+            say(f"the report could not be written, trying again in {pause} s: {error}")
+            time.sleep(pause)
+        else:
+            return
+
+
 def _attempt(
     arguments: JobArguments, folder: AttemptFolder, beating: Beating, run: Run
 ) -> JobReport:
-    """The report, whatever happens."""
+    """The report, whatever happens; once there is something to report, no signal interrupts."""
     spec: JobSpec | None = None
     try:
-        spec = folder.load_spec()
-        beating.start(spec.beat_seconds)
-        return run(_begin(spec, beating))
+        try:
+            spec = folder.load_spec()
+            beating.start(spec.beat_seconds)
+            return run(_begin(spec, beating))
+        finally:
+            signal.signal(signal.SIGTERM, signal.SIG_IGN)
     except BaseException as error:  # noqa: BLE001 - the report is all that Airflow sees in cluster mode
+        # Again: a second signal (we send one to ourselves) may have interrupted the line above.
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
         if beating.is_told_to_stop and not isinstance(error, JobSuperseded):
             error = JobCancelled(arguments.folder)
         return _failed(spec, arguments, error)
@@ -191,7 +209,9 @@ def _report(spec: JobSpec, outcome: Outcome, summary: str, **facts: object) -> J
     return replace(report, **facts)  # type: ignore[arg-type]
 
 
-def _raise_cancelled(_: int, __: FrameType | None) -> NoReturn:
+def _end_here(beating: Beating, _: int, __: FrameType | None) -> NoReturn:
+    # Noted, for py4j turns whatever is raised while it waits for Java into an error of its own.
+    beating.is_told_to_stop = True
     raise JobCancelled("this job")
 
 

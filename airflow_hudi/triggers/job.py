@@ -11,9 +11,8 @@ from typing import Any
 from airflow.triggers.base import BaseTrigger, TriggerEvent
 
 from airflow_hudi.core.attempts import Dead, Patience
-from airflow_hudi.core.errors import StorageError
 from airflow_hudi.core.job_errors import JobStillRunning
-from airflow_hudi.hooks.jobs import JobHandle, end_job, look
+from airflow_hudi.hooks.jobs import JobHandle, Sight, Watcher, end_job
 
 ENDED = "ended"
 TIMED_OUT = "timed_out"
@@ -54,42 +53,44 @@ class HudiJobTrigger(BaseTrigger):
 
     async def run(self) -> AsyncIterator[TriggerEvent]:
         """Look until there is something to say."""
+        watcher = await asyncio.to_thread(self._watcher)
         said = ""
         while True:
-            sight = await self._look()
-            if sight is not None:
-                if sight.has_ended:
-                    because = sight.life.because if isinstance(sight.life, Dead) else ""
-                    yield _event(ENDED, because)
-                    return
-                progress = sight.attempt.beat.progress if sight.attempt.beat else ""
-                if progress not in ("", said):
-                    said = progress
-                    self.log.info("%s: %s", self.handle.folder, progress)
+            sight = await asyncio.to_thread(watcher.look)
+            if sight is not None and sight.has_ended:
+                because = sight.life.because if isinstance(sight.life, Dead) else ""
+                yield self._event(ENDED, because)
+                return
+            progress = _progress(sight)
+            if progress not in ("", said):
+                said = progress
+                self.log.info("%s: %s", self.handle.folder, progress)
             if self._is_late():
-                yield _event(TIMED_OUT, f"its time was up at {self.deadline}")
+                yield self._event(TIMED_OUT, f"its time was up at {self.deadline}")
                 return
             await asyncio.sleep(self.poll_interval)
 
     async def on_kill(self) -> None:
         """The task was cleared or marked while deferred (Airflow 3.3): its job is to end."""
         try:
-            await asyncio.to_thread(end_job, self.handle.files)
+            await asyncio.to_thread(lambda: end_job(self.handle.files))
         except JobStillRunning as error:
             self.log.warning("%s", error)
 
-    async def _look(self) -> Any:
-        try:
-            return await asyncio.to_thread(look, self.handle.files, Patience())
-        except StorageError as error:  # the storage may be away for a moment; the job is not
-            self.log.warning("could not look at %s: %s", self.handle.folder, error)
-            return None
+    def _watcher(self) -> Watcher:
+        # Opening a storage may import and connect, and nothing may block the triggerer.
+        return Watcher(self.handle.files, Patience())
 
     def _is_late(self) -> bool:
         if self.deadline is None:
             return False
         return datetime.now(tz=timezone.utc) > datetime.fromisoformat(self.deadline)
 
+    def _event(self, event: str, because: str) -> TriggerEvent:
+        said = {"event": event, "because": because, "attempt": self.handle.attempt}
+        return TriggerEvent(said)  # type: ignore[no-untyped-call]
 
-def _event(event: str, because: str) -> TriggerEvent:
-    return TriggerEvent({"event": event, "because": because})  # type: ignore[no-untyped-call]
+
+def _progress(sight: Sight | None) -> str:
+    beat = None if sight is None else sight.attempt.beat
+    return "" if beat is None else beat.progress

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import signal
 from collections.abc import Mapping
@@ -11,22 +12,22 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from airflow.utils.module_loading import import_string
-
 # Imported here so that they are there when a process is forked.
 import airflow_hudi.operators.compaction
 import airflow_hudi.operators.ingestion
 import airflow_hudi.operators.reading  # noqa: F401
-from tests.provider.stand_in import FakeTask
+from tests.provider.stand_in import FakeTask, an_operator
 
 
 def run(operator: str, arguments: Mapping[str, Any], environ: Mapping[str, str], to: Path) -> None:
     """Execute, as a task process would, and write down how it ended."""
     os.environ.update(environ)
-    task = import_string(operator)(task_id="the_task", poll_interval=0.02, **arguments)
+    logging.basicConfig(filename=to.with_suffix(".log"), level=logging.INFO, force=True)
+    task = an_operator(operator, **arguments)
     ti = FakeTask(task=task)
 
     def on_term(_: int, __: FrameType | None) -> None:
+        logging.info("told to end")
         task.on_kill()
 
     signal.signal(signal.SIGTERM, on_term)

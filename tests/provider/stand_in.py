@@ -8,6 +8,7 @@ and test leave word for each other.
 
 from __future__ import annotations
 
+import importlib
 import json
 import multiprocessing
 import os
@@ -16,11 +17,10 @@ import sys
 import time
 import zipfile
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-import psutil
 
 from airflow_hudi.core.control import AttemptFolder, JobFolder
 from airflow_hudi.core.jobs import JobKey
@@ -40,7 +40,15 @@ INGEST = "airflow_hudi.operators.ingestion.HudiIngestOperator"
 COMPACT = "airflow_hudi.operators.compaction.HudiCompactionOperator"
 KEY = JobKey("shop", "manual__1", "the_task")
 
-_LONG_ENOUGH = 20.0
+_LONG_ENOUGH = 90.0  # the first import of Airflow on a busy machine takes a while
+
+
+def an_operator(path: str, **arguments: Any) -> Any:
+    """An operator on the stage's table, by the name of its class."""
+    module, _, name = path.rpartition(".")
+    operator = getattr(importlib.import_module(module), name)
+    said = {"task_id": KEY.task_id, "table": "orders", "poll_interval": 0.02, **arguments}
+    return operator(**said)
 
 
 def until(happened: Callable[[], Any], what: str = "") -> Any:
@@ -68,14 +76,30 @@ class Stage:
         # As with Spark the leader of the session is not the driver.
         command = f'"{sys.executable}" "{DRIVER}" "{self.notes}" "$@"'
         _script(self.folder / "home" / "bin" / "spark-submit", f"{command}; exit $?")
-        java = "echo '    java.home = /java' >&2; echo '  java.specification.version = 17' >&2"
-        (self.folder / "java" / "bin").mkdir(parents=True)
-        _script(self.folder / "java" / "bin" / "java", java)
+        java = self.folder / "java"
+        (java / "bin").mkdir(parents=True)
+        answer = f"echo 'java.home = {java}' >&2; echo 'java.specification.version = 17' >&2"
+        _script(java / "bin" / "java", f"{self._wait_if_held}; {answer}")
         with zipfile.ZipFile(self.folder / "hudi.jar", "w") as jar:
             jar.writestr("a.class", b"")
         self.notes.mkdir()
         self.play(Part())
         return self
+
+    @property
+    def _wait_if_held(self) -> str:
+        at, held = self.notes / "at_launch", self.notes / "launches_are_held"
+        return f"while [ -e {held} ]; do touch {at}-$$; sleep 0.01; done"
+
+    def hold_launches(self) -> None:
+        """Tasks wait just before they claim an attempt: where Java is asked for its version."""
+        (self.notes / "launches_are_held").touch()
+
+    def release_launches(self) -> None:
+        (self.notes / "launches_are_held").unlink()
+
+    def held_launches(self) -> int:
+        return len(list(self.notes.glob("at_launch-*")))
 
     @property
     def warehouse(self) -> Path:
@@ -111,6 +135,10 @@ class Stage:
         files = (self.notes / what).glob("*.json")
         return [json.loads(file.read_text()) for file in sorted(files)]
 
+    def was_dead_when_next_began(self, driver: int) -> bool:
+        """Whether no driver that started later saw this one alive."""
+        return not [start for start in self.noted("started") if driver in start["others"]]
+
     def attempt(self, number: int = 1, key: JobKey = KEY) -> AttemptFolder:
         control = LocalStorage(self.warehouse / ".hudi_control")
         return JobFolder(control, key.folder).attempt(number)
@@ -123,20 +151,13 @@ class Stage:
     def clear(self) -> None:
         """End what a test left running."""
         for pid in self.living():
-            with _gone_is_fine():
+            with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
 
 
 def _script(path: Path, body: str) -> None:
     path.write_text(f"#!/bin/sh\n{body}\n")
     path.chmod(0o755)
-
-
-class _gone_is_fine:  # noqa: N801 - reads as a verb where it stands
-    def __enter__(self) -> None: ...
-
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> bool:
-        return kind is not None and issubclass(kind, ProcessLookupError)
 
 
 @dataclass
@@ -188,17 +209,15 @@ class TaskProcess:
         self.process.kill()
         self.process.join(_LONG_ENOUGH)
 
-    def terminate(self) -> float:
-        """As Airflow's supervisor does it; how many seconds it took to end."""
+    def signal(self) -> None:
+        """As Airflow's supervisor does it."""
         assert self.process.pid is not None
-        began = time.monotonic()
         os.kill(self.process.pid, signal.SIGTERM)
-        self.process.join(_LONG_ENOUGH)
-        return time.monotonic() - began
 
-    @property
-    def threads(self) -> int:
-        return psutil.Process(self.process.pid).num_threads()
+    def log(self) -> str:
+        """What it has logged so far."""
+        file = self.outcome.with_suffix(".log")
+        return file.read_text() if file.exists() else ""
 
 
 def task_processes() -> ForkServerContext:

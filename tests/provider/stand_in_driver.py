@@ -44,26 +44,29 @@ class Part:
     never_starts: bool = False
     is_deaf: bool = False
     """Ignores SIGTERM."""
+    pulse: float = 0.05
+    """Seconds between two beats."""
     lingers: bool = False
     """Waits at the gate ``leave`` when its report is written."""
     says: tuple[str, ...] = ()
     summary: str = "it is done"
     retryable: bool = False
     commits: str | None = None
-    """The timeline file to complete, as a format of ``instant``."""
+    """The name of the timeline file to write before it ends."""
     instant: str | None = None
 
 
 def main(stage: Path, argv: list[str]) -> None:
     part = from_json(Part, json.loads((stage / "part.json").read_text()))
-    note(stage, "started", argv=argv, environ=dict(os.environ), files=open_files())
+    seen = {"files": open_files(), "others": others(stage)}
+    note(stage, "started", argv=argv, environ=dict(os.environ), **seen)
     if part.never_starts:
         sys.stderr.write("no such master\n")
         sys.exit(1)
     if part.sits_late:
         wait_at(stage, "sit")
     quick = cast("Any", Beating.start)
-    setattr(Beating, "start", lambda self, _: quick(self, 0.05))  # noqa: B010 - mypy knows
+    setattr(Beating, "start", lambda self, _: quick(self, part.pulse))  # noqa: B010 - mypy knows
     setattr(runner, "_begin", begin)  # noqa: B010
     setattr(runner, "_stop_spark", partial(linger, stage, part))  # noqa: B010
     runner.main(partial(act, stage, part), argv[-6:])
@@ -84,6 +87,8 @@ def act(stage: Path, part: Part, job: runner.Job) -> JobReport:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
     if part.waits:
         wait_at(stage, "go")
+    if part.commits is not None:
+        commit(job.spec, part.commits)
     if part.ends == "crashes":
         sys.stdout.write("java.lang.OutOfMemoryError: Java heap space\n")
         sys.stdout.flush()
@@ -92,8 +97,6 @@ def act(stage: Path, part: Part, job: runner.Job) -> JobReport:
         raise JobFailed(part.summary, kind="TestError", retryable=part.retryable)
     if part.ends == "nothing":
         return job.nothing_to_do(part.summary)
-    if part.commits is not None:
-        commit(job.spec, part.commits)
     return job.done(part.summary, instant=part.instant)
 
 
@@ -124,6 +127,12 @@ def note(stage: Path, what: str, **facts: object) -> None:
     whole = file.with_suffix(".tmp")
     whole.write_text(json.dumps({"pid": os.getpid(), "session": os.getsid(0), **facts}))
     whole.rename(file)
+
+
+def others(stage: Path) -> list[int]:
+    """The drivers on this stage that are alive now."""
+    pids = [int(file.stem) for file in (stage / "started").glob("*.json")]
+    return [pid for pid in pids if Path(f"/proc/{pid}/exe").exists()]
 
 
 def open_files() -> list[str]:

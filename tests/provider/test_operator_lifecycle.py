@@ -3,25 +3,20 @@
 
 from __future__ import annotations
 
-import importlib
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 import structlog
 
+from airflow_hudi.core.errors import StorageError
 from airflow_hudi.core.job_errors import DriverDied, JobFailed
-from tests.provider.stand_in import COMPACT, INGEST, KEY, READ, FakeTask, Stage, until
+from tests.provider.stand_in import COMPACT, INGEST, KEY, READ, FakeTask, Stage, an_operator, until
 from tests.provider.stand_in_driver import APPLICATION, COMPLETED, INSTANT, TRACKING_URL, Part
 from tests.tables.fixtures import StoredTable
 
 COMMIT = f"{INSTANT}_{COMPLETED}.deltacommit"
-
-
-def an_operator(path: str, **arguments: Any) -> Any:
-    module, _, name = path.rpartition(".")
-    operator = getattr(importlib.import_module(module), name)
-    return operator(**{"task_id": "the_task", "table": "orders", "poll_interval": 0.02, **arguments})
 
 
 def an_ingest(stage: Stage, **arguments: Any) -> Any:
@@ -76,10 +71,10 @@ def test_links_and_application_are_there_while_the_job_runs(stage: Stage) -> Non
 
 
 def test_a_job_too_short_to_be_seen_running_has_its_application_all_the_same(stage: Stage) -> None:
+    stage.play(Part(pulse=60))  # no beat but the first, when Spark is not up yet
     ti = FakeTask()
-    operator = an_operator(READ, poll_interval=1.0)  # the report is there at the second look
 
-    run(operator, ti)
+    run(an_operator(READ), ti)
 
     assert ti.pushed["application_id"] == APPLICATION
     assert ti.pushed["_link_HudiSparkLink"] == TRACKING_URL
@@ -134,7 +129,7 @@ def test_a_driver_that_dies_without_a_report_is_said_with_its_last_words(stage: 
 
     assert raised.value.retryable
     assert "its process is gone" in str(raised.value)
-    assert str(raised.value).endswith("java.lang.OutOfMemoryError: Java heap space")
+    assert "\nreading the source\njava.lang.OutOfMemoryError: Java heap" in str(raised.value)
 
 
 def test_a_driver_that_never_starts_is_said_with_its_last_words(stage: Stage) -> None:
@@ -152,18 +147,75 @@ def test_a_report_that_the_timeline_contradicts_is_not_believed(stage: Stage) ->
     assert "reported done (3 rows), but the table's timeline shows nothing" in str(raised.value)
 
 
-def test_a_job_that_failed_after_its_commit_is_done(stage: Stage) -> None:
-    stage.play(Part(ends="done", commits=COMMIT, instant=INSTANT))
-    assert run(an_ingest(stage))["instant"] == INSTANT
-    # The same job once more, as after a clear: what is committed is not committed again.
+@pytest.mark.parametrize("ends", ["fails", "crashes"])
+def test_a_job_that_ended_badly_after_its_commit_is_done(stage: Stage, ends: str) -> None:
+    stage.play(Part(ends=ends, commits=COMMIT, summary="no room for the index"))
+
+    report = run(an_ingest(stage))
+
+    assert (report["outcome"], report["instant"]) == ("done", INSTANT)
+    assert report["rows"]["inserted"] == 3
+    if ends == "fails":
+        assert report["notes"][0].endswith("no room for the index")
+
+
+def test_an_ingest_that_is_cleared_after_its_success_does_not_write_again(stage: Stage) -> None:
+    stage.play(Part(commits=COMMIT, instant=INSTANT))
+    run(an_ingest(stage))
+
     with pytest.raises(exceptions().AirflowSkipException, match="in an earlier run"):
         run(an_ingest(stage))
+
+    assert len(stage.noted("started")) == 1
+
+
+def test_a_compaction_that_is_cleared_after_its_success_is_skipped(stage: Stage) -> None:
+    base = StoredTable("1.2.0", "mor_pending").unpack(stage.warehouse)
+    (plan, *_) = sorted(base.glob(".hoodie/timeline/*.compaction.requested"))
+    instant = plan.name.split(".")[0]
+    stage.play(Part(commits=f"{instant}_{COMPLETED}.commit", instant=instant))
+    operator = an_operator(COMPACT, table="mor_pending", mode="execute", instant=instant)
+    assert run(operator)["instant"] == instant
+
+    with pytest.raises(exceptions().AirflowSkipException, match=f"{instant} was completed at"):
+        run(operator)
+
+    assert len(stage.noted("started")) == 1
+
+
+def test_a_driver_that_lingers_after_its_report_is_ended(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from airflow_hudi.operators import base  # noqa: PLC0415 - slow
+
+    monkeypatch.setattr(base, "_LAST_OUTPUT", 0.0)
+    stage.play(Part(lingers=True))
+    assert run(an_operator(READ))["outcome"] == "done"
+    assert stage.living() == []
+
+
+def test_a_storage_that_is_away_for_a_moment_costs_no_job(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from airflow_hudi.hooks import jobs  # noqa: PLC0415 - slow
+
+    stage.play(Part(waits=True))
+    seen = jobs.look
+    looks: list[int] = []
+
+    def look(files: Any, patience: Any) -> Any:
+        looks.append(files.number)
+        if len(looks) <= 3:
+            raise StorageError("the folder cannot be used: stale file handle")
+        stage.open()
+        return seen(files, patience)
+
+    monkeypatch.setattr(jobs, "look", look)
+    assert run(an_operator(READ))["outcome"] == "done"
     assert len(stage.noted("started")) == 1
 
 
 def test_a_finished_driver_leaves_neither_process_nor_zombie(stage: Stage) -> None:
-    import psutil  # noqa: PLC0415
-
     run(an_operator(READ))
     (session,) = {start["session"] for start in stage.noted("started")}
     until(lambda: not psutil.pid_exists(session), "the driver is reaped")

@@ -162,10 +162,15 @@ class Adapted:
     def heartbeat_files(self) -> list[str]:
         return sorted(path.name for path in Path(self.base, ".hoodie/.heartbeat").glob("*"))
 
+    def files(self) -> set[str]:
+        """All data and log files, seen or not."""
+        found = {path.relative_to(self.base) for path in Path(self.base).glob("[!.]*/*")}
+        hidden = {".crc", ".hoodie_partition_metadata"}
+        return {str(path) for path in found if not {path.suffix, path.name} & hidden}
+
     def files_of(self, instant: str) -> list[str]:
-        """Data and log files that carry an instant in their names."""
-        found = Path(self.base).glob(f"*/*{instant}*")
-        return sorted(str(path.relative_to(self.base)) for path in found if path.suffix != ".crc")
+        """Those that carry an instant in their names."""
+        return sorted(path for path in self.files() if instant in path)
 
     def has(self, files: Sequence[str]) -> bool:
         return bool(files) and all(Path(self.base, path).is_file() for path in files)

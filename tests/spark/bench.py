@@ -72,6 +72,7 @@ class Bench:
     options: Mapping[str, str] = field(default_factory=lambda: dict(SMALL))
     model: dict[str, Row] = field(default_factory=dict)
     jobs: int = 0
+    cancel_before_commit: bool = False
 
     @property
     def base(self) -> str:
@@ -88,6 +89,8 @@ class Bench:
         job = job_folder(LocalStorage(self.folder / "control"), key)
         attempt = job.attempt(job.latest_number() + 1)
         attempt.submit(self._spec(key, attempt.number, work))
+        if self.cancel_before_commit:
+            attempt.cancel()
         arguments = JobArguments(str(self.folder / "control"), key.folder, attempt.number)
         self.engine.call(
             "tests.spark.bench:run_job", script=SCRIPTS[work.KIND], argv=arguments.to_argv()
@@ -106,7 +109,7 @@ class Bench:
             work=work,
             lock=LockSettings(LockKind.FILESYSTEM),
             created_at=datetime.now(tz=timezone.utc),
-            beat_seconds=0.2,
+            beat_seconds=600 if self.cancel_before_commit else 0.2,  # found by the last check
         )
 
     def ingest(

@@ -64,8 +64,8 @@ def served(planned: str, committed: str) -> dict[str, Any]:
     return {
         "requested": f"{planned} requested",
         "executed": f"{planned} inflight",
-        "files exist": True,
-        "files are its own": True,
+        "files are there": True,
+        "and no others": True,
         "rows while inflight": True,
         "committed": f"{committed} completed",
         "committed its files": True,

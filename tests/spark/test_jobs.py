@@ -179,6 +179,49 @@ def test_an_older_table_version_stays_what_it_is(engines: Engines, tmp_path: Pat
     bench.check()
 
 
+SHAPES = {
+    "not partitioned, no ordering": NewTable(keys=("id",)),
+    "two keys, two partition levels": NewTable(
+        keys=("id", "v"), type=MOR, ordering=("ts",), partitions=("region", "v"), hive_style=True
+    ),
+}
+
+
+@pytest.mark.parametrize("release", ["0.15.0", "1.2.0"])
+@pytest.mark.parametrize("shape", SHAPES)
+def test_tables_of_other_shapes_with_hudis_own_defaults(
+    engines: Engines, tmp_path: Path, release: str, shape: str
+) -> None:
+    bench = Bench(engines[release], tmp_path, SHAPES[shape], options={})
+    bench.upsert([*rows("ab"), *rows("c", region="us")])
+    bench.upsert(rows("a", ts=2))
+    bench.ingest("delete", rows("b"))
+    del bench.model["b"]
+
+    if bench.definition.type is MOR:
+        assert bench.run(CompactionWork(Mode.BOTH)).outcome is Outcome.DONE
+    assert len(load_timeline(bench.table).pending()) == 0
+    bench.check()
+
+
+@pytest.mark.parametrize("release", ["0.15.0", "1.0.2", "1.1.1", "1.2.0"])
+def test_a_first_write_that_was_given_up_does_not_stand_in_the_way_of_the_next(
+    engines: Engines, tmp_path: Path, release: str
+) -> None:
+    bench = a_bench(engines, tmp_path, release, MOR)
+    bench.cancel_before_commit = True
+    with pytest.raises(JobFailed) as raised:
+        bench.ingest("insert", rows("ab"), task="first")
+    assert raised.value.kind == "JobSuperseded"
+    assert len(load_timeline(bench.table).pending().writes()) == 1
+
+    bench.cancel_before_commit = False
+    bench.upsert(rows("abc", ts=2), task="second")
+
+    assert len(load_timeline(bench.table).completed().writes()) == 1
+    bench.check()
+
+
 @pytest.mark.parametrize("release", ["0.15.0", "1.2.0"])
 def test_rows_that_would_change_the_table_are_refused_and_nothing_is_written(
     engines: Engines, tmp_path: Path, release: str

@@ -24,11 +24,13 @@ from airflow_hudi.spark.java import (
     check_pyspark,
     find_java,
     is_packaged,
-    pyspark_version,
 )
 from airflow_hudi.spark.trust import named_certificates, trust_options, write_trust_store
 
 _GROUP = "org.apache.hudi"
+# One patch of Spark's line for all: the reader works on every other (run on 3.5.9), and for some
+# patches there is none to be had (3.5.6, 3.5.8 and 3.5.9, asked in November 2026).
+_AVRO_READER = "3.5.7"
 _VARIABLES = {_GROUP: "AIRFLOW_HUDI_BUNDLE", "org.apache.spark": "AIRFLOW_HUDI_SPARK_AVRO"}
 _STDERR = 2  # not sys.stderr.fileno(): Airflow and pytest replace that object by one without
 _NETWORK_CURE = (
@@ -89,9 +91,9 @@ def bundle_of(release: str) -> Jar:
 
 
 def avro_reader() -> Jar:
-    """What lets Spark read Avro files as a source; of the version of the Spark installed here."""
-    version = pyspark_version()
-    return Jar(f"Avro reader of Spark {version}", "org.apache.spark", "spark-avro_2.12", version, 1)
+    """What lets Spark read Avro files as a source."""
+    title = f"Avro reader of Spark {_AVRO_READER}"
+    return Jar(title, "org.apache.spark", "spark-avro_2.12", _AVRO_READER, 1)
 
 
 def cache_folder() -> Path:

@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What Airflow does with our operators before and around a run: templates, mapping, storing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from airflow_hudi.core.jobs import JobKey
+from tests.provider.stand_in import COMPACT, INGEST, READ, FakeTask, Stage, an_operator
+from tests.provider.stand_in_driver import Part
+from tests.provider.test_dags_examples import EXAMPLES, load
+
+FIELDS = {
+    READ: ("columns", "where"),
+    COMPACT: ("mode", "instant"),
+    INGEST: ("operation", "source", "source_options", "sql", "partitions"),
+}
+ALL = ("table", "hudi_conn_id", "spark_conf", "options")
+LISTS = ("columns", "partitions")
+MAPPINGS = ("spark_conf", "options", "source_options")
+NOT_TOGETHER = {"sql": {"source": None}}
+
+
+def templated(field: str) -> Any:
+    text = "{{ params.it }}"
+    return [text] if field in LISTS else {"key": text} if field in MAPPINGS else text
+
+
+@pytest.mark.parametrize("path", FIELDS)
+def test_what_says_which_job_it_is_can_be_a_template(path: str) -> None:
+    for field in (*ALL, *FIELDS[path]):
+        operator = an_operator(path, **{field: templated(field)})
+        assert field in operator.template_fields
+        operator.render_template_fields({"params": {"it": "rendered"}})
+        assert "rendered" in str(getattr(operator, field))
+        assert "{{" not in str(getattr(operator, field))
+
+
+@pytest.mark.parametrize("path", FIELDS)
+def test_what_says_which_job_it_is_can_come_from_another_task(path: str) -> None:
+    from airflow.sdk import DAG, task  # noqa: PLC0415 - slow
+
+    with DAG("d", schedule=None):
+        giver = task(lambda: None)()
+        for number, field in enumerate((*ALL, *FIELDS[path])):
+            taker = an_operator(path, task_id=f"t{number}", **{field: giver})
+            assert giver.operator.task_id in taker.upstream_task_ids, field
+
+
+def test_a_query_may_be_a_file(tmp_path: Path) -> None:
+    from airflow.sdk import DAG  # noqa: PLC0415 - slow
+
+    (tmp_path / "orders.sql").write_text("select '{{ params.it }}' as it")
+    with DAG("d", schedule=None, template_searchpath=str(tmp_path)):
+        operator = an_operator(INGEST, sql="orders.sql")
+    operator.resolve_template_files()
+    operator.render_template_fields({"params": {"it": "x"}})
+    assert operator.work().source.sql == "select 'x' as it"
+
+
+def test_values_that_templates_made_of_other_types_become_texts() -> None:
+    operator = an_operator(READ, spark_conf={"spark.executor.cores": 2}, options={"a": True})
+    operator.render_template_fields({})
+    assert operator.plain_options() == {"a": "True"}
+
+
+@pytest.mark.parametrize("field", MAPPINGS)
+def test_a_text_in_the_place_of_a_mapping_is_refused_with_a_cure(stage: Stage, field: str) -> None:
+    from airflow.providers.common.compat.sdk import AirflowFailException  # noqa: PLC0415 - slow
+
+    source = {"source": str(stage.warehouse), "source_format": "json"}
+    operator = an_operator(INGEST, **{**source, field: "{'a': 'b'}"})
+    with pytest.raises(AirflowFailException, match=f"{field} is the text .* pass a mapping; a tem"):
+        operator.execute({"ti": FakeTask(task=operator)})
+
+
+# --- mapping --------------------------------------------------------------------------------------
+
+
+def mapped(path: str, tables: list[str]) -> Any:
+    from airflow.sdk import DAG  # noqa: PLC0415 - slow
+
+    module, _, name = path.rpartition(".")
+    operator = getattr(__import__(module, fromlist=[name]), name)
+    with DAG("d", schedule=None) as dag:
+        operator.partial(task_id="each", poll_interval=0.02).expand(table=tables)
+    return dag.get_task("each")
+
+
+@pytest.mark.parametrize("path", [READ, COMPACT])
+def test_a_mapped_operator_is_one_task_per_table(path: str) -> None:
+    task = mapped(path, ["orders", "clicks"])
+    assert task.is_mapped
+    tables = [task.unmap({"table": name}).table for name in ("orders", "clicks")]
+    assert tables == ["orders", "clicks"]
+
+
+def test_an_instance_of_a_mapped_task_is_named_by_its_table() -> None:
+    one = mapped(READ, ["orders"]).unmap({"table": "orders"})
+    environment = one.get_template_env()
+    named = environment.from_string(one.map_index_template).render({"task": one})
+    assert named == "orders"
+
+
+def test_another_name_for_the_instances_is_kept() -> None:
+    operator = an_operator(READ, map_index_template="{{ task.task_id }}")
+    assert operator.map_index_template == "{{ task.task_id }}"
+
+
+def test_mapped_instances_have_jobs_of_their_own(stage: Stage) -> None:
+    stage.play(Part())
+    keys = [JobKey("d", "r", "each", index) for index in (0, 1)]
+    reports = []
+    for key in keys:
+        one = mapped(READ, ["orders", "orders"]).unmap({"table": "orders"})
+        reports.append(one.execute({"ti": FakeTask(key, task=one)}))
+    assert [report["job"] for report in reports] == ["d/r/each/0", "d/r/each/1"]
+    assert [report["attempt"] for report in reports] == [1, 1]
+    assert len({stage.attempt(1, key).path for key in keys}) == 2
+    assert len(stage.noted("started")) == 2
+
+
+# --- assets ---------------------------------------------------------------------------------------
+
+
+def test_a_finished_job_tells_its_tables_asset_what_it_did(stage: Stage) -> None:
+    from airflow.sdk import Asset, AssetAlias  # noqa: PLC0415 - slow
+    from airflow.sdk.execution_time.context import OutletEventAccessors  # noqa: PLC0415 - slow
+
+    from airflow_hudi.assets import hudi_asset  # noqa: PLC0415
+
+    asset, alias = hudi_asset(str(stage.warehouse / "orders")), AssetAlias("any")
+    other = Asset("other", "hudi://file/elsewhere")
+    operator = an_operator(READ, outlets=[asset, alias, other])
+    events = OutletEventAccessors()
+
+    operator.execute({"ti": FakeTask(task=operator), "outlet_events": events})
+
+    said = {"instant": None, "rows": None, "table": str(stage.warehouse / "orders")}
+    assert events[asset].extra == said
+    assert [event.extra for event in events[alias].asset_alias_events] == [said]
+    assert events[other].extra == {}
+
+
+# --- storing --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_an_example_survives_the_database(path: Path) -> None:
+    from airflow.serialization.serialized_objects import (  # noqa: PLC0415 - slow
+        DagSerialization,
+    )
+
+    made = load(path)
+    for dag in (value() for name, value in vars(made).items() if name.startswith("hudi_")):
+        stored = DagSerialization.to_dict(dag)
+        again = DagSerialization.from_dict(stored)
+        assert set(again.task_ids) == set(dag.task_ids)
+        assert DagSerialization.to_dict(dag) == stored

@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The drivers that an Airflow under test has started: held, let go, killed, and counted."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+
+from airflow_hudi.core.attempts import Attempt, Launched
+from airflow_hudi.core.control import AttemptFolder, JobFolder
+from airflow_hudi.core.storage import open_storage
+from airflow_hudi.hooks.processes import members, process_lives
+from tests.system.standalone import Task, until, visible
+
+
+@dataclass(frozen=True)
+class Driver:
+    """One attempt's processes."""
+
+    launched: Launched
+
+    @property
+    def session(self) -> int:
+        return self.launched.pid
+
+    @property
+    def is_alive(self) -> bool:
+        return bool(process_lives(self.launched))
+
+    @property
+    def starter(self) -> int:
+        """The process of the task that started it, while that lives."""
+        return psutil.Process(self.session).ppid()
+
+    def hold(self) -> None:
+        """No process of it takes another step."""
+
+        def all_stopped() -> bool:
+            running = [pid for pid in members(self.session) if not _is_stopped(pid)]
+            _signal(running, signal.SIGSTOP)
+            return not running
+
+        until(all_stopped, "the driver is stopped", within=10)
+
+    def let_go(self) -> None:
+        _signal(list(members(self.session)), signal.SIGCONT)
+
+    def kill(self) -> None:
+        """As the kernel does when memory runs out."""
+        _signal(list(members(self.session)), signal.SIGKILL)
+        self.is_gone(within=10)
+
+    def is_gone(self, *, within: float) -> None:
+        until(lambda: not self.is_alive, "the driver is gone", within=within)
+
+
+def seated(task: Task, number: int = 1) -> Driver:
+    """The driver of an attempt, once it has taken its seat."""
+
+    def driver() -> Driver | None:
+        attempt = loaded(task.folder, number)
+        if attempt is None or attempt.launched is None or not attempt.is_seated:
+            return None
+        return Driver(attempt.launched)
+
+    return until(driver, f"attempt {number} of {task.key} has its driver")
+
+
+def loaded(folder: JobFolder, number: int) -> Attempt | None:
+    return folder.attempt(number).load() if folder.latest_number() >= number else None
+
+
+def kill_task(task: Task, driver: Driver) -> None:
+    """End the task's own process, and nothing else, without a word."""
+    assert driver.starter == task.facts()["pid"], "the driver was not started by this task"
+    os.kill(driver.starter, signal.SIGKILL)
+
+
+class Witness:
+    """Sees every driver there is, all the time: how many a job has at once, and what they show."""
+
+    def __init__(self, warehouse: Path) -> None:
+        self._control = warehouse / ".hudi_control"
+        self._most: dict[str, int] = defaultdict(int)
+        self._shown: dict[int, str] = {}
+        self.drivers: set[Driver] = set()
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._watch, name="witness")
+        self._thread.start()
+
+    def most_at_once(self, task: Task) -> int:
+        """The most drivers that were alive, and had a seat, at one moment."""
+        return self._most[task.folder.path]
+
+    def shown_to_anybody(self) -> str:
+        """Command lines and environments of all processes of all drivers."""
+        return "\n".join(self._shown.values())
+
+    def close(self) -> None:
+        """Stop looking, and leave no driver behind."""
+        self._ended.set()
+        self._thread.join()
+        for driver in self.drivers:
+            if driver.is_alive:
+                driver.kill()
+
+    def _watch(self) -> None:
+        while not self._ended.wait(0.1):
+            for job in self._jobs():
+                alive = [driver for driver in self._seated(job) if driver.is_alive]
+                self._most[job.path] = max(self._most[job.path], len(alive))
+                for driver in alive:
+                    self._look_at(driver)
+
+    def _jobs(self) -> Iterator[JobFolder]:
+        storage = open_storage(str(self._control))
+        for path in self._control.glob("jobs/*/*/*"):
+            yield JobFolder(storage, path.relative_to(self._control).as_posix())
+
+    def _seated(self, job: JobFolder) -> Iterator[Driver]:
+        for number in range(1, job.latest_number() + 1):
+            attempt = _known(job.attempt(number))
+            if attempt is not None and attempt.launched is not None:
+                self.drivers.add(Driver(attempt.launched))
+                if attempt.is_seated:
+                    yield Driver(attempt.launched)
+
+    def _look_at(self, driver: Driver) -> None:
+        for pid in members(driver.session):
+            if pid not in self._shown:
+                self._shown[pid] = visible(pid)
+
+
+def _known(files: AttemptFolder) -> Attempt | None:
+    """None where it is just coming into being."""
+    return files.load() if any(files.storage.list_folder(files.path).files) else None
+
+
+def _is_stopped(pid: int) -> bool:
+    try:
+        return psutil.Process(pid).status() == psutil.STATUS_STOPPED
+    except psutil.NoSuchProcess:
+        return True
+
+
+def _signal(pids: list[int], number: signal.Signals) -> None:
+    for pid in pids:
+        try:
+            os.kill(pid, number)
+        except ProcessLookupError:
+            continue
