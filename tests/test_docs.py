@@ -63,12 +63,13 @@ def test_commands_of_make_exist(document: Path) -> None:
 
 def quotations() -> list[tuple[str, str, str]]:
     """Document and marker of every quoted part of an example, and the quoted code."""
-    return [
-        (document.name, *code.split("\n", 1))
+    found = [
+        (document.name, code.partition("\n"))
         for document in DOCUMENTS
         for code in blocks(document, "python")
         if code.startswith("# dags_examples/")
     ]
+    return [(document, head, code) for document, (head, _, code) in found]
 
 
 @pytest.mark.parametrize(("document", "head", "code"), quotations(), ids=lambda text: text[:40])

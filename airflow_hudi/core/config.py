@@ -77,3 +77,10 @@ class LockKey(str, Enum):
     ZOOKEEPER_KEY = "hoodie.write.lock.zookeeper.lock_key"
     ZOOKEEPER_SESSION_MILLIS = "hoodie.write.lock.zookeeper.session_timeout_ms"
     ZOOKEEPER_CONNECTION_MILLIS = "hoodie.write.lock.zookeeper.connection_timeout_ms"
+
+
+class HeartbeatKey(str, Enum):
+    """Keys that say when a writer's silence means its death; the same in all jobs on a table."""
+
+    INTERVAL_MILLIS = "hoodie.client.heartbeat.interval_in_ms"
+    TOLERABLE_MISSES = "hoodie.client.heartbeat.tolerable.misses"

@@ -4,9 +4,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from airflow_hudi.core.config import HeartbeatKey
 from airflow_hudi.core.instants import InstantTime
 from airflow_hudi.core.layout import METADATA_FOLDER
 from airflow_hudi.core.table import Table
@@ -27,6 +29,18 @@ class HeartbeatPolicy:
     def tolerance(self) -> timedelta:
         """How old a beat may be."""
         return self.interval * self.tolerable_misses
+
+
+def heartbeat_policy(options: Mapping[str, str]) -> HeartbeatPolicy:
+    """The policy that a job's settings for Hudi stand for; Hudi's own defaults where they say
+    nothing."""
+    usual = HeartbeatPolicy()
+    millis = options.get(HeartbeatKey.INTERVAL_MILLIS.value)
+    misses = options.get(HeartbeatKey.TOLERABLE_MISSES.value)
+    return HeartbeatPolicy(
+        usual.interval if millis is None else timedelta(milliseconds=int(millis)),
+        usual.tolerable_misses if misses is None else int(misses),
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@
     │   └── SchemaWouldEvolve                 table, changes
     ├── SourceMissing (FileNotFoundError)     source
     ├── SourceEmpty                           source
+    ├── FirstWriteInProgress                  table, instant   .retryable = True
     ├── WrongTableType                        table, type, needed
     ├── PlanNotFound                          table, instant
     ├── JobScriptNotFound (FileNotFoundError) script, looked_in
@@ -115,6 +116,20 @@ class SourceEmpty(AirflowHudiError):
         super().__init__(
             f"{source} has no rows; if that is to be expected, pass"
             " when_source_empty='skip' (or 'commit' to record an empty commit)"
+        )
+
+
+class FirstWriteInProgress(AirflowHudiError):
+    """Somebody else is writing the first rows of the table."""
+
+    retryable = True
+
+    def __init__(self, table: str, instant: str) -> None:
+        self.table = table
+        self.instant = instant
+        super().__init__(
+            f"{table} has no commit yet, and somebody is alive on its first write {instant}; a"
+            " first write must not be raced, so nothing was written: try again when it is done"
         )
 
 

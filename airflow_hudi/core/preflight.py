@@ -8,7 +8,7 @@ from datetime import datetime
 from airflow_hudi.core.compaction import CompactionWork, Execute, NothingToDo, Signs, choose
 from airflow_hudi.core.defects import Defect
 from airflow_hudi.core.errors import TableNotFound
-from airflow_hudi.core.heartbeat import load_heartbeats
+from airflow_hudi.core.heartbeat import heartbeat_policy, load_heartbeats
 from airflow_hudi.core.ingestion import IngestWork, check_work
 from airflow_hudi.core.job_errors import WrongTableType
 from airflow_hudi.core.jobs import Work
@@ -62,7 +62,8 @@ def _look_before_compaction(
             needed_for="compaction",
         )
     timeline = load_timeline(table)
-    choice = choose(work, table.uri, timeline, Signs(load_heartbeats(table), now=now))
+    signs = Signs(load_heartbeats(table), now=now, policy=heartbeat_policy(work.options))
+    choice = choose(work, table.uri, timeline, signs)
     if isinstance(choice, NothingToDo):
         return choice
     if isinstance(choice, Execute):

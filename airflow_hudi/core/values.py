@@ -11,7 +11,7 @@ import dataclasses
 import functools
 import types
 import typing
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Mapping
 from datetime import datetime, timedelta
 from enum import Enum
 from typing import Any, TypeVar
@@ -31,11 +31,6 @@ class NotThisValue(InvalidInput):
         self.wanted = wanted
         self.found = found
         super().__init__(f"expected {wanted}, found {found!r:.200}")
-
-
-def texts(value: str | Iterable[object]) -> tuple[str, ...]:
-    """Several texts, where people may write just one: ``"id"`` means ``("id",)``, not its letters."""
-    return (value,) if isinstance(value, str) else tuple(str(item) for item in value)
 
 
 def to_json(value: object) -> JsonValue:

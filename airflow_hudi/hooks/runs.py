@@ -116,11 +116,12 @@ class JobRun:
 
     def _start(self, move: Start) -> AttemptFolder | JobReport | None:
         """None: somebody else was faster, look again."""
+        dead = move.supersedes
+        if dead is not None and not self.folder.give_up(dead, host_id()):
+            return None
         before = self._done_before(move)
         if before is not None:
             return before
-        if not self._give_up(move):
-            return None
         ahead = look_before(
             self.work, open_storage(self.table), release(self.settings.release), now=_now()
         )
@@ -143,17 +144,6 @@ class JobRun:
         if move.is_again:
             return self._report(move, Outcome.NOTHING_TO_DO, f"{said} in an earlier run", evidence)
         return self._report(move, Outcome.DONE, said, evidence)
-
-    def _give_up(self, move: Start) -> bool:
-        """Make sure that a dead attempt stays dead; False where its driver started after all."""
-        old = move.supersedes
-        if old is None:
-            return True
-        files = self.folder.attempt(old.number)
-        if not old.is_seated and not (old.seat or files.close(host_id())):
-            return False
-        files.cancel()
-        return True
 
     def _launch(self, number: int) -> AttemptFolder | None:
         settings = self.settings

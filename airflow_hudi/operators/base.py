@@ -87,10 +87,11 @@ class HudiJobOperator(BaseOperator):
         when_nothing_to_do: str = SKIP,
         deferrable: bool = conf.getboolean("operators", "default_deferrable", fallback=False),
         poll_interval: float | None = None,
+        # By name, not in kwargs: that is where Airflow looks for a mapped operator's default.
+        map_index_template: str | None = "{{ task.table }}",
         **kwargs: Any,
     ) -> None:
-        kwargs.setdefault("map_index_template", "{{ task.table }}")
-        super().__init__(**kwargs)
+        super().__init__(map_index_template=map_index_template, **kwargs)
         self.table = table
         self.hudi_conn_id = hudi_conn_id
         self.spark_conf = spark_conf or {}

@@ -17,7 +17,6 @@ from airflow_hudi.core.ingestion import (
     WhenEmpty,
 )
 from airflow_hudi.core.job_errors import InvalidWork
-from airflow_hudi.core.values import texts
 from airflow_hudi.operators.base import HudiJobOperator
 from airflow_hudi.operators.rendered import listed, texts
 
@@ -64,7 +63,7 @@ class HudiIngestOperator(HudiJobOperator):
         source_format: str | None = None,
         source_options: Mapping[str, str] | None = None,
         sql: str | None = None,
-        partitions: str | Sequence[str] = (),
+        partitions: Sequence[str] = (),
         create: NewTable | None = None,
         when_source_empty: str = WhenEmpty.FAIL.value,
         evolve_schema: bool = False,

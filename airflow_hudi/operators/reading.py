@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from airflow_hudi.core.reading import ReadWork
-from airflow_hudi.core.values import texts
 from airflow_hudi.operators.base import HudiJobOperator
 from airflow_hudi.operators.rendered import listed
 
@@ -28,7 +27,7 @@ class HudiReadOperator(HudiJobOperator):
     def __init__(
         self,
         *,
-        columns: str | Sequence[str] = (),
+        columns: Sequence[str] = (),
         where: str | None = None,
         show: int = 0,
         **kwargs: Any,

@@ -18,7 +18,7 @@ from airflow_hudi.core.compaction import (
     why_no_plan,
 )
 from airflow_hudi.core.defects import Defect
-from airflow_hudi.core.heartbeat import load_heartbeats
+from airflow_hudi.core.heartbeat import heartbeat_policy, load_heartbeats
 from airflow_hudi.core.ingestion import JOB_METADATA_KEY
 from airflow_hudi.core.instants import Action, Instant, InstantTime
 from airflow_hudi.core.job_errors import JobSuperseded, PlanNotFound
@@ -42,7 +42,8 @@ def compact(job: Job) -> JobReport:
     if not isinstance(work, CompactionWork):
         raise TypeError(f"this script compacts; {work.KIND} has a script of its own")
     table = open_table(job.spec.table)
-    signs = Signs(load_heartbeats(table), now=datetime.now(tz=timezone.utc))
+    policy = heartbeat_policy(work.options)
+    signs = Signs(load_heartbeats(table), now=datetime.now(tz=timezone.utc), policy=policy)
     choice = choose(work, job.spec.table, load_timeline(table), signs)
     if isinstance(choice, NothingToDo):
         return job.nothing_to_do(choice.because, instant=choice.instant)

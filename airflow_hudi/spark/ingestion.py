@@ -35,6 +35,7 @@ from airflow_hudi.core.versions import Release
 from airflow_hudi.core.versions import release as known_release
 from airflow_hudi.spark.engine.locks import lock_options
 from airflow_hudi.spark.engine.protocol import CommitInProgress
+from airflow_hudi.spark.first_write import undo_dead_first_write
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -57,11 +58,14 @@ def ingest(job: Job) -> JobReport:
     frame = _rows(job, work, table)
     if frame is None:
         return job.nothing_to_do(f"{work.source or spec.table} has no rows")
+    options = _options(job, work, table, release)
+    if table is not None:
+        undo_dead_first_write(job, table, options)
     job.say(f"{work.operation.value} into {spec.table}")
     instant = job.engine.write(
         frame,
         spec.table,
-        _options(job, work, table, release),
+        options,
         before_commit=lambda commit: _check_once(job, commit),
     )
     evidence = load_evidence(open_storage(spec.table), work, str(spec.key))

@@ -8,9 +8,11 @@ in each: this is not a sample.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import functools
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -26,7 +28,7 @@ from airflow_hudi.core.attempts import (
     judge_life,
     next_move,
 )
-from airflow_hudi.core.control import JobFolder, job_folder
+from airflow_hudi.core.control import AttemptFolder, JobFolder, job_folder
 from airflow_hudi.core.errors import ObjectExists
 from airflow_hudi.core.jobs import JobReport, Outcome
 from airflow_hudi.core.storage import InMemoryStorage
@@ -62,7 +64,8 @@ class Driver:
 class World:
     tasks: tuple[Task, ...]
     drivers: tuple[Driver, ...] = ()
-    files: frozenset[tuple[str, bytes]] = frozenset()
+    files: frozenset[tuple[str, Any]] = frozenset()
+    """What the storage keeps, as it keeps it."""
     commits: tuple[int, ...] = ()
     """The attempts whose drivers have committed."""
 
@@ -74,6 +77,7 @@ class Rules:
     hosts_answer: bool
     """Whether a task sees its driver's process; else every silence is taken for death at once, as
     by a task whose clock is far ahead."""
+    tasks: int = 2
     drivers: int = 1
     """How many times a cluster starts the driver of one attempt."""
 
@@ -85,17 +89,12 @@ class Step:
         self.world = world
         self.rules = rules
         self.storage = InMemoryStorage(clock=lambda: EPOCH)
-        for path, data in world.files:
-            self.storage.put(path, data)
+        self.storage._tree.objects.update(world.files)
         self.folder: JobFolder = job_folder(self.storage, KEY)
 
-    def result(self, **changes: object) -> World:
-        listing = [
-            (f"{self.folder.path}/{name}/{file.name}", self.storage.read(file.path))
-            for name in self.storage.list_folder(self.folder.path).folders
-            for file in self.storage.list_folder(f"{self.folder.path}/{name}").files
-        ]
-        return replace(self.world, files=frozenset(listing), **changes)  # type: ignore[arg-type]
+    def result(self, **changes: Any) -> World:
+        files = frozenset(self.storage._tree.objects.items())
+        return replace(self.world, files=files, **changes)
 
     # --- a task ----------------------------------------------------------------------------------
 
@@ -246,7 +245,7 @@ def next_worlds(world: World, rules: Rules) -> Iterator[World]:
 
 def all_worlds(rules: Rules) -> set[World]:
     """Every world that can come to be; each, and each step that leads to it, has been checked."""
-    first = World((Task(), Task()))
+    first = World((Task(),) * rules.tasks)
     seen, waiting = {first}, [first]
     while waiting:
         world = waiting.pop()
@@ -271,8 +270,9 @@ def check_world(world: World, rules: Rules) -> None:
 
 
 def check_step(before: World, after: World, rules: Rules) -> None:
+    # Where a living driver may be taken for dead it may end just then; its commit is found later.
     for task, then in zip(before.tasks, after.tasks, strict=True):
-        if (task.at, then.at) == ("submit", "launch") and task.number > 1:
+        if rules.hosts_answer and (task.at, then.at) == ("submit", "launch") and task.number > 1:
             previous = Step(before, rules).folder.attempt(task.number - 1).load()
             is_success = previous.report is not None and previous.report.outcome is Outcome.DONE
             assert not is_success or previous.is_delivered, "a finished job is run again"
@@ -282,20 +282,17 @@ def is_left(world: World) -> bool:
     return all(task.at in ENDS for task in world.tasks)
 
 
-def runs_to_its_end(world: World, rules: Rules) -> World:
+@functools.cache
+def end_of(world: World, rules: Rules) -> World:
     """No more crashes: the drivers that live go on, and a retry comes until it is no failure."""
-    for _ in range(4):
-        world = replace(world, tasks=(Task(),))
-        for _ in range(100):
-            for index, driver in enumerate(world.drivers):
-                if driver.at != "gone":
-                    world = Step(world, rules).of_driver(index)
-            if world.tasks[0].at in ENDS:
-                break
-            world = Step(world, rules).of_task(0)
-        if world.tasks[0].at in (SUCCEEDED, SKIPPED):
-            break
-    return world
+    if world.tasks[0].at in (SUCCEEDED, SKIPPED):
+        return world
+    if world.tasks[0].at in ENDS:
+        return end_of(replace(world, tasks=(Task(),)), rules)
+    for index, driver in enumerate(world.drivers):
+        if driver.at != "gone":
+            world = Step(world, rules).of_driver(index)
+    return end_of(Step(world, rules).of_task(0), rules)
 
 
 @pytest.mark.parametrize(
@@ -303,16 +300,50 @@ def runs_to_its_end(world: World, rules: Rules) -> World:
     [
         pytest.param(Rules(hosts_answer=True), id="one host"),
         pytest.param(Rules(hosts_answer=False), id="clocks that disagree"),
-        pytest.param(Rules(hosts_answer=True, drivers=2), id="a driver started twice"),
+        pytest.param(Rules(hosts_answer=True, tasks=1, drivers=3), id="a driver started thrice"),
     ],
 )
 def test_in_every_order_a_job_commits_once_and_its_success_is_heard_of(rules: Rules) -> None:
     worlds = all_worlds(rules)
-    assert len(worlds) > 1000
-    left = {(world.drivers, world.files, world.commits): world for world in worlds if is_left(world)}
-    for world in left.values():
-        end = runs_to_its_end(world, rules)
-        assert end.tasks[0].at in (SUCCEEDED, SKIPPED), world
+    assert len(worlds) > 400
+    for world in filter(is_left, worlds):
+        end = end_of(replace(world, tasks=(Task(),)), rules)
         assert len(end.commits) == 1
         if end.tasks[0].at == SKIPPED:  # only where a task has returned the success before
             assert any(path.endswith("delivered.json") for path, _ in world.files)
+
+
+Breakage = Callable[[pytest.MonkeyPatch], None]
+
+
+def two_seats(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(AttemptFolder, "take_seat", lambda *_: True)
+
+
+def deaf_drivers(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(AttemptFolder, "is_cancelled", lambda _: False)
+
+
+def a_seat_that_cannot_be_closed(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(AttemptFolder, "close", lambda *_: True)
+
+
+def nothing_delivered(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(AttemptFolder, "load_report", lambda _: None)
+
+
+@pytest.mark.parametrize(
+    ("breakage", "rules"),
+    [
+        (two_seats, Rules(hosts_answer=True, tasks=1, drivers=2)),
+        (deaf_drivers, Rules(hosts_answer=False)),
+        (a_seat_that_cannot_be_closed, Rules(hosts_answer=True)),
+        (nothing_delivered, Rules(hosts_answer=True)),
+    ],
+)
+def test_the_search_finds_a_protocol_that_is_broken(
+    breakage: Breakage, rules: Rules, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    breakage(monkeypatch)
+    with pytest.raises(AssertionError):
+        all_worlds(rules)

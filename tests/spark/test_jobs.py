@@ -209,6 +209,7 @@ def test_a_first_write_that_was_given_up_does_not_stand_in_the_way_of_the_next(
     engines: Engines, tmp_path: Path, release: str
 ) -> None:
     bench = a_bench(engines, tmp_path, release, MOR)
+    bench.options = {**bench.options, "hoodie.client.heartbeat.interval_in_ms": "1000"}
     bench.cancel_before_commit = True
     with pytest.raises(JobFailed) as raised:
         bench.ingest("insert", rows("ab"), task="first")

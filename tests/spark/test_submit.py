@@ -38,10 +38,9 @@ from tests.spark.tasks import execute
 
 pytestmark = pytest.mark.spark
 
-BUSY = (
-    "select cast(sum(hash(id)) as string) id, 'eu' region, 1L ts, 'a' v from range(1000000000000)"
-)
-SOON = 15.0
+HOURS = 10**13  # of numbers to add up
+BUSY = f"select string(sum(hash(id))) id, 'eu' region, 1L ts, 'a' v from range({HOURS})"
+SOON = 60.0  # a driver that does not hear is ended without a report
 
 
 @pytest.fixture(scope="module")

@@ -59,6 +59,7 @@ class Standalone:
             "AIRFLOW__CORE__DAGS_FOLDER": str(_DAGS),
             "AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_ALL_ADMINS": "True",
             "AIRFLOW__CORE__EXECUTION_API_SERVER_URL": f"{url}/execution/",
+            "AIRFLOW__WORKERS__EXECUTION_API_TIMEOUT": "60",  # where others keep the machine busy
             "AIRFLOW__API__HOST": "127.0.0.1",
             "AIRFLOW__API__PORT": str(port),
             "AIRFLOW__API__BASE_URL": url,
