@@ -14,7 +14,7 @@ UV := .build/uv/bin/uv
 VENV := .venv
 RUN := $(VENV)/bin/python
 READY := $(VENV)/.ready
-CODE := airflow_hudi dags_examples spark_jobs tests benchmarks
+CODE := airflow_hudi dags_examples spark_jobs demo tests benchmarks
 
 export SPARK_LOCAL_IP := 127.0.0.1
 export UV_NO_PROGRESS := 1
@@ -39,7 +39,7 @@ $(READY): requirements.txt pyproject.toml | $(UV)
 env: $(READY) ## install everything into .venv
 
 .PHONY: test
-test: check coverage test-spark ## everything: checks, fast tests, tests on real Spark and Hudi
+test: check coverage test-older-airflow test-spark ## everything: checks, fast tests, tests on real Spark and Hudi
 
 .PHONY: test-fast
 test-fast: $(READY) ## tests without Spark, under a minute
@@ -57,6 +57,20 @@ bundles: $(READY) ## download the Hudi bundles, once
 test-spark: bundles ## tests on real Spark with every Hudi release
 	$(RUN) -m pytest -m spark $(ARGS)
 
+OLDER_AIRFLOW := 3.1 3.2
+
+.build/airflow-%/.ready: tests/compat/airflow-%.txt pyproject.toml | $(UV)
+	@echo "» installing Airflow $* into .build/airflow-$*"
+	@test -x .build/airflow-$*/bin/python || $(UV) venv --quiet --python "$$(command -v $(PYTHON))" .build/airflow-$*
+	@$(UV) pip sync --quiet --python .build/airflow-$*/bin/python tests/compat/airflow-$*.txt
+	@$(UV) pip install --quiet --python .build/airflow-$*/bin/python --no-deps --editable .
+	@touch $@
+
+.PHONY: test-older-airflow
+test-older-airflow: $(OLDER_AIRFLOW:%=.build/airflow-%/.ready) ## the provider's tests on Airflow 3.1 and 3.2
+	@for version in $(OLDER_AIRFLOW); do echo "» tests/provider on Airflow $$version"; \
+	  .build/airflow-$$version/bin/python -m pytest -q -W default -m "not spark" tests/provider $(ARGS); done
+
 .PHONY: check
 check: $(READY) ## format, lint, types, directions of imports
 	$(VENV)/bin/ruff format --check --quiet $(CODE)
@@ -69,19 +83,15 @@ format: $(READY) ## format and mend what can be mended
 	$(VENV)/bin/ruff format --quiet $(CODE)
 	$(VENV)/bin/ruff check --fix $(CODE)
 
-DEMO_TABLE := .build/demo/orders
+DEMO ?= quickstart
 
 .PHONY: demo
-demo: $(READY) ## make a real Hudi table on local Spark and look at it without a JVM
-	@rm -rf $(DEMO_TABLE)
-	@$(RUN) spark_jobs/sample_table.py $(DEMO_TABLE)
-	@echo; echo "» python -m airflow_hudi timeline $(DEMO_TABLE)   (no JVM from here on)"
-	@$(RUN) -m airflow_hudi timeline $(DEMO_TABLE)
-	@echo; echo "» python -m airflow_hudi plans $(DEMO_TABLE)"
-	@$(RUN) -m airflow_hudi plans $(DEMO_TABLE)
-	@echo; echo "The table stays in $(DEMO_TABLE). Look further with"
-	@echo "  $(RUN) -m airflow_hudi table $(DEMO_TABLE)"
-	@echo "  $(RUN) -m airflow_hudi timeline $(DEMO_TABLE) --json"
+demo: $(READY) ## run an example DAG through Airflow on local Spark and tell what happened; DEMO=name for another
+	@$(RUN) -m demo.run $(DEMO)
+
+.PHONY: ui
+ui: $(READY) ## Airflow with the example DAGs, on this machine only, until Ctrl-C
+	@$(RUN) -m demo.ui
 
 .PHONY: fixtures
 fixtures: bundles ## make the zipped tables of tests/tables anew, with every Hudi release
@@ -95,6 +105,9 @@ benchmark: $(READY) ## our reader beside hudi-rs and a warm Spark, on the same t
 requirements: | $(UV) ## compile requirements.txt from pyproject.toml and requirements.in
 	$(UV) pip compile --quiet pyproject.toml requirements.in --extra local --extra s3 --extra zookeeper --group dev \
 	  --python-version 3.11 --no-header --no-annotate --no-emit-index-url --output-file requirements.txt
+	@for version in $(OLDER_AIRFLOW); do echo "apache-airflow==$$version.*" | \
+	  $(UV) pip compile --quiet pyproject.toml tests/compat/packages.in - --extra local --extra s3 --extra zookeeper \
+	  --python-version 3.11 --no-header --no-annotate --no-emit-index-url --output-file tests/compat/airflow-$$version.txt; done
 
 .PHONY: clean
 clean: ## remove what these commands made here (not the downloaded Hudi bundles)

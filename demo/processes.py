@@ -9,12 +9,10 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterable
 from contextlib import suppress
 
 import psutil
 
-from airflow_hudi.hooks.processes import members
 from demo.environment import MARK, Place
 
 _PAUSE = 0.1
@@ -27,35 +25,17 @@ def processes_of(place: Place) -> list[psutil.Process]:
     return [process for process in psutil.process_iter() if _is_of(process, place)]
 
 
-def all_gone(place: Place, *, within: float) -> bool:
-    """Wait until nothing of a place is alive; False after so many seconds."""
-    until = time.monotonic() + within
-    while processes_of(place):
-        if time.monotonic() > until:
-            return False
-        time.sleep(_PAUSE)
-    return True
-
-
 def end_processes(place: Place) -> bool:
     """End whatever is alive of a place, gently and then hard; whether nothing is left."""
     for process in processes_of(place):
         with suppress(psutil.Error):
             process.terminate()
-    if all_gone(place, within=_ASKED):
+    if _gone(place, within=_ASKED):
         return True
     for process in processes_of(place):
         with suppress(psutil.Error):
             process.kill()
-    return all_gone(place, within=_KILLED)
-
-
-def ask_to_end(sessions: Iterable[int]) -> None:
-    """Ask each process of these sessions, and none that has a session of its own, as drivers do."""
-    for session in sessions:
-        for pid in members(session):
-            with suppress(psutil.Error):
-                psutil.Process(pid).terminate()
+    return _gone(place, within=_KILLED)
 
 
 def _is_of(process: psutil.Process, place: Place) -> bool:
@@ -64,3 +44,13 @@ def _is_of(process: psutil.Process, place: Place) -> bool:
             return False
         return bool(process.environ().get(MARK) == str(place.folder))
     return False
+
+
+def _gone(place: Place, *, within: float) -> bool:
+    """Wait until nothing of a place is alive; False after so many seconds."""
+    until = time.monotonic() + within
+    while processes_of(place):
+        if time.monotonic() > until:
+            return False
+        time.sleep(_PAUSE)
+    return True

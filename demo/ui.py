@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import secrets
 import signal
 import socket
 import subprocess
@@ -25,13 +26,15 @@ from typing import Any, NoReturn
 
 from airflow_hudi.core.errors import AirflowHudiError, EnvironmentProblem
 from airflow_hudi.core.versions import RELEASE_NAMES
+from airflow_hudi.hooks.processes import end_session
 from airflow_hudi.spark.engine.bundles import bundle_jar
 from demo.environment import ROOT, Place, airflow_environment, short
-from demo.processes import all_gone, ask_to_end, end_processes
+from demo.processes import end_processes
 
 FAILED = 1
 
 _LOOPBACK = "127.0.0.1"
+_SCHEDULER = "scheduler"
 _FIRST_PORT = 8080
 _PORTS_TRIED = 100
 _SECONDS_TO_START = 300
@@ -91,7 +94,7 @@ class Airflow:
         api = ("--host", _LOOPBACK, "--port", str(self.port), "--workers", "1")
         return [
             self.start("api-server", "airflow", "api-server", *api),
-            self.start("scheduler", "airflow", "scheduler", "--skip-serve-logs"),
+            self.start(_SCHEDULER, "airflow", "scheduler", "--skip-serve-logs"),
             self.start("dag-processor", "airflow", "dag-processor"),
             self.start("triggerer", "airflow", "triggerer", "--skip-serve-logs"),
         ]
@@ -188,11 +191,15 @@ def _environment(place: Place, port: int) -> dict[str, str]:
     return {
         **airflow_environment(place, os.environ),
         "AIRFLOW__API__BASE_URL": address,
+        "AIRFLOW__API__SECRET_KEY": secrets.token_hex(64),
+        "AIRFLOW__API_AUTH__JWT_SECRET": secrets.token_hex(64),
         "AIRFLOW__API__INSTANCE_NAME": "airflow-hudi examples",
         "AIRFLOW__CORE__EXECUTION_API_SERVER_URL": f"{address}/execution/",
         "AIRFLOW__CORE__DAGS_ARE_PAUSED_AT_CREATION": "False",
         "AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_ALL_ADMINS": "True",
         "AIRFLOW__DAG_PROCESSOR__REFRESH_INTERVAL": "10",
+        # A busy machine answers late; five seconds, and the task would be taken for failed.
+        "AIRFLOW__WORKERS__EXECUTION_API_TIMEOUT": "60",
     }
 
 
@@ -253,16 +260,17 @@ def _welcome(airflow: Airflow) -> str:
 
 
 def _stop(place: Place, components: Sequence[Component]) -> None:
-    """Ask Airflow, whose tasks end their drivers; then end whatever is left."""
+    """The scheduler first, whose tasks end their drivers and can still say so; then all the rest."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
     _say("» stopping Airflow and all it has started")
-    ask_to_end(component.process.pid for component in components)
-    patience = _SECONDS_TO_END if components else 0.0
-    if all_gone(place, within=patience) or end_processes(place):
-        _say("» stopped; nothing of it is running any more")
-        return
-    raise EnvironmentProblem("some processes could not be ended", cure="look for them with ps")
+    for component in components:
+        if component.name == _SCHEDULER:
+            session = component.process.pid
+            end_session(session, first=None, patience=0, last_wait=_SECONDS_TO_END)
+    if not end_processes(place):
+        raise EnvironmentProblem("some processes could not be ended", cure="look for them with ps")
+    _say("» stopped; nothing of it is running any more")
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
+JOBS = ("compaction", "ingestion", "reading")
 
 
 @pytest.fixture(scope="module")
@@ -42,9 +43,10 @@ def test_the_wheel_has_the_package_and_the_jobs_and_no_tests(wheel: zipfile.ZipF
         "airflow_hudi/cli/timeline.py",
         "airflow_hudi/testing.py",
         "airflow_hudi/spark/log4j2.properties",
-        "airflow_hudi/spark_jobs/sample_table.py",
     }
     assert expected <= names
+    jobs = {name for name in names if name.startswith("airflow_hudi/spark_jobs/")}
+    assert jobs == {f"airflow_hudi/spark_jobs/{job}.py" for job in JOBS}
     tops = {name.split("/")[0] for name in names}
     assert {top for top in tops if not top.endswith(".dist-info")} == {"airflow_hudi"}
 

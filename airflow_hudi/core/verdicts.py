@@ -11,7 +11,7 @@ from airflow_hudi.core.compaction import CompactionWork, Mode
 from airflow_hudi.core.defects import Defect
 from airflow_hudi.core.errors import TableNotFound
 from airflow_hudi.core.history import load_history
-from airflow_hudi.core.ingestion import JOB_METADATA_KEY
+from airflow_hudi.core.ingestion import JOB_METADATA_KEY, IngestWork
 from airflow_hudi.core.instants import Action, Instant, InstantTime, State
 from airflow_hudi.core.job_errors import JobFailed, OutcomeContradicted
 from airflow_hudi.core.jobs import JobReport, Outcome, PlanSize, RowCounts, Work
@@ -76,12 +76,12 @@ def _commit_of(table: Table, timeline: Timeline, job: str) -> Evidence | None:
 
 def _archived(table: Table, timeline: Timeline, reports: Iterable[JobReport]) -> Evidence | None:
     committed = _instants(report for report in reports if report.outcome is Outcome.DONE)
-    first = timeline.first()
-    old = {time for time in committed if first is None or time < first.requested_at}
-    if not old:
+    # Not by age: behind a savepoint, old instants stay and later ones are archived.
+    gone = committed - {instant.requested_at for instant in timeline}
+    if not gone:
         return None
     history = load_history(table).completed().writes()
-    archived = history.where(lambda instant: instant.requested_at in old).latest()
+    archived = history.where(lambda instant: instant.requested_at in gone).latest()
     return None if archived is None else Evidence(archived, is_archived=True)
 
 
@@ -166,12 +166,12 @@ def settle(report: JobReport, work: Work, evidence: Evidence | None) -> JobRepor
 
     A job that failed after its commit (in a service Hudi runs behind it, say) has done its work:
     the commit is visible to every reader, and doing it again would do it twice. So has one whose
-    plan somebody else has executed.
+    plan somebody else has executed, and one that found the commit of an attempt nobody heard of.
     """
+    if evidence is not None and _is_done_all_the_same(report, work):
+        return _from_evidence(report, evidence)
     if report.outcome is Outcome.FAILED:
-        if evidence is None:
-            raise failure(report)
-        return _done_all_the_same(report, evidence)
+        raise failure(report)
     if report.outcome is Outcome.NOTHING_TO_DO or isinstance(work, ReadWork):
         return report
     if evidence is None:
@@ -193,7 +193,13 @@ def failure(report: JobReport) -> JobFailed:
     return JobFailed(error.message, kind=error.kind, retryable=error.retryable)
 
 
-def _done_all_the_same(report: JobReport, evidence: Evidence) -> JobReport:
+def _is_done_all_the_same(report: JobReport, work: Work) -> bool:
+    if report.outcome is Outcome.NOTHING_TO_DO:
+        return isinstance(work, IngestWork)
+    return report.outcome is Outcome.FAILED
+
+
+def _from_evidence(report: JobReport, evidence: Evidence) -> JobReport:
     said = report.error.message if report.error else report.summary
     return replace(
         report,
@@ -203,5 +209,5 @@ def _done_all_the_same(report: JobReport, evidence: Evidence) -> JobReport:
         rows=evidence.rows,
         plan=evidence.plan,
         error=None,
-        notes=(*report.notes, f"the driver reported a failure all the same: {said}"),
+        notes=(*report.notes, f"the driver itself had reported: {said}"),
     )

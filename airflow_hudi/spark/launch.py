@@ -151,4 +151,5 @@ def _write_zip(target: Path, files: Mapping[str, bytes]) -> None:
     with os.fdopen(handle, "wb") as stream, zipfile.ZipFile(stream, "w") as archive:
         for name, data in files.items():
             archive.writestr(zipfile.ZipInfo(name, _ZIP_DATE), data, zipfile.ZIP_DEFLATED)
+    Path(temporary).chmod(0o644)  # in a shared cache it is for whoever Spark runs as
     Path(temporary).replace(target)

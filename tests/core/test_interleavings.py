@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Two tasks and their drivers, in every order of their steps and with a crash after every step.
 
-The steps are those of ``hooks/runs.py`` and ``spark/runner.py``, each with one write at the most, on
-the real control folder. All states that can be reached are visited, and what must hold is looked at
-in each: this is not a sample.
+The steps are those of ``hooks/runs.py`` and ``spark/runner.py``, each with one write at the most,
+on the real control folder. All states that can be reached are visited, and what must hold is looked
+at in each: this is not a sample.
 """
 
 from __future__ import annotations
 
 import functools
+import operator
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from datetime import timedelta
@@ -28,14 +29,15 @@ from airflow_hudi.core.attempts import (
     judge_life,
     next_move,
 )
-from airflow_hudi.core.control import AttemptFolder, JobFolder, job_folder
+from airflow_hudi.core.control import AttemptFolder, JobFolder
 from airflow_hudi.core.errors import ObjectExists
 from airflow_hudi.core.jobs import JobReport, Outcome
-from airflow_hudi.core.storage import InMemoryStorage
+from airflow_hudi.core.storage.memory import InMemoryStorage, _Stored
 from tests.builders import EPOCH
 from tests.jobs import KEY, a_failure, a_report, a_spec
 
 CRASHED, SUCCEEDED, SKIPPED, FAILED = "crashed", "succeeded", "skipped", "failed"
+FOLDER = KEY.folder
 ENDS = (CRASHED, SUCCEEDED, SKIPPED, FAILED)
 
 
@@ -64,8 +66,7 @@ class Driver:
 class World:
     tasks: tuple[Task, ...]
     drivers: tuple[Driver, ...] = ()
-    files: frozenset[tuple[str, Any]] = frozenset()
-    """What the storage keeps, as it keeps it."""
+    files: frozenset[tuple[str, bytes]] = frozenset()
     commits: tuple[int, ...] = ()
     """The attempts whose drivers have committed."""
 
@@ -89,11 +90,11 @@ class Step:
         self.world = world
         self.rules = rules
         self.storage = InMemoryStorage(clock=lambda: EPOCH)
-        self.storage._tree.objects.update(world.files)
-        self.folder: JobFolder = job_folder(self.storage, KEY)
+        self.storage._tree.objects.update({p: _Stored(data, EPOCH) for p, data in world.files})
+        self.folder = JobFolder(self.storage, FOLDER)
 
     def result(self, **changes: Any) -> World:
-        files = frozenset(self.storage._tree.objects.items())
+        files = frozenset((path, kept.data) for path, kept in self.storage._tree.objects.items())
         return replace(self.world, files=files, **changes)
 
     # --- a task ----------------------------------------------------------------------------------
@@ -104,7 +105,9 @@ class Step:
         if task.at == "launch":
             drivers += (Driver(task.number),) * self.rules.drivers
         elif task.at == "end it":
-            drivers = tuple(replace(d, at="gone") if d.number == task.number else d for d in drivers)
+            drivers = tuple(
+                replace(d, at="gone") if d.number == task.number else d for d in drivers
+            )
         tasks = list(self.world.tasks)
         tasks[index] = getattr(self, f"_{task.at.replace(' ', '_')}")(task)
         return self.result(tasks=tuple(tasks), drivers=drivers)
@@ -231,9 +234,7 @@ def next_worlds(world: World, rules: Rules) -> Iterator[World]:
         if task.at not in ENDS:
             yield Step(world, rules).of_task(index)
             crashed = replace(task, at=CRASHED)
-            yield replace(
-                world, tasks=(*world.tasks[:index], crashed, *world.tasks[index + 1 :])
-            )
+            yield replace(world, tasks=(*world.tasks[:index], crashed, *world.tasks[index + 1 :]))
     for index, driver in enumerate(world.drivers):
         if driver.at != "gone":
             yield Step(world, rules).of_driver(index)
@@ -249,8 +250,9 @@ def all_worlds(rules: Rules) -> set[World]:
     seen, waiting = {first}, [first]
     while waiting:
         world = waiting.pop()
-        for after in next_worlds(world, rules):
-            check_step(world, after, rules)
+        for then in next_worlds(world, rules):
+            check_step(world, then, rules)
+            after = in_order(then)
             if after not in seen:
                 check_world(after, rules)
                 seen.add(after)
@@ -276,6 +278,12 @@ def check_step(before: World, after: World, rules: Rules) -> None:
             previous = Step(before, rules).folder.attempt(task.number - 1).load()
             is_success = previous.report is not None and previous.report.outcome is Outcome.DONE
             assert not is_success or previous.is_delivered, "a finished job is run again"
+
+
+def in_order(world: World) -> World:
+    """The two tasks are alike: which one is called the first does not matter."""
+    key = operator.attrgetter("at", "number", "is_again")
+    return replace(world, tasks=tuple(sorted(world.tasks, key=key)))
 
 
 def is_left(world: World) -> bool:
@@ -328,17 +336,12 @@ def a_seat_that_cannot_be_closed(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(AttemptFolder, "close", lambda *_: True)
 
 
-def nothing_delivered(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(AttemptFolder, "load_report", lambda _: None)
-
-
 @pytest.mark.parametrize(
     ("breakage", "rules"),
     [
         (two_seats, Rules(hosts_answer=True, tasks=1, drivers=2)),
         (deaf_drivers, Rules(hosts_answer=False)),
         (a_seat_that_cannot_be_closed, Rules(hosts_answer=True)),
-        (nothing_delivered, Rules(hosts_answer=True)),
     ],
 )
 def test_the_search_finds_a_protocol_that_is_broken(

@@ -3,19 +3,18 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.provider.stand_in import Stage, TaskProcess, task_processes
 
 # Airflow reads its home on import and writes a configuration file there; never into the user's own.
 os.environ.setdefault("AIRFLOW_HOME", tempfile.mkdtemp(prefix="airflow-hudi-tests-"))
 os.environ.setdefault("AIRFLOW__CORE__LOAD_EXAMPLES", "False")
 os.environ.setdefault("AIRFLOW__CORE__UNIT_TEST_MODE", "True")
-
-from collections.abc import Callable, Iterator  # noqa: E402 - after the home is set
-from pathlib import Path  # noqa: E402
-from typing import Any  # noqa: E402
-
-import pytest  # noqa: E402
-
-from tests.provider.stand_in import Stage, TaskProcess, task_processes  # noqa: E402
 
 
 @pytest.fixture

@@ -15,12 +15,22 @@ from pathlib import Path
 import pytest
 
 from airflow_hudi.core.attempts import Launched
+from airflow_hudi.core.control import AttemptFolder
+from airflow_hudi.core.errors import StorageError
 from airflow_hudi.core.hosts import host_id
 from airflow_hudi.core.jobs import JobReport, JobSpec, Outcome, ReportedError
 from airflow_hudi.core.locks import LockSettings
 from airflow_hudi.core.reading import ReadWork
 from airflow_hudi.hooks import jobs
-from tests.provider.stand_in import KEY, READ, Stage, TaskProcess, until
+from tests.provider.stand_in import (
+    KEY,
+    READ,
+    FakeTask,
+    Stage,
+    TaskProcess,
+    an_operator,
+    until,
+)
 from tests.provider.stand_in_driver import Part
 
 Start = Callable[..., TaskProcess]
@@ -38,8 +48,8 @@ def a_spec(stage: Stage) -> JobSpec:
     )
 
 
-def a_task_at_its_drivers_gate(stage: Stage, start_task: Start) -> TaskProcess:
-    task = start_task(READ, table="orders")
+def a_task_at_its_drivers_gate(stage: Stage, start_task: Start, **how: bool) -> TaskProcess:
+    task = start_task(READ, table="orders", **how)
     until(lambda: stage.noted("at_go"), "a driver is at its gate")
     return task
 
@@ -138,7 +148,7 @@ def test_a_driver_that_does_not_listen_is_ended_the_hard_way(
     stage: Stage, start_task: Start
 ) -> None:
     stage.play(Part(waits=True, is_deaf=True))
-    task = a_task_at_its_drivers_gate(stage, start_task)
+    task = a_task_at_its_drivers_gate(stage, start_task, is_hurried=True)
 
     task.signal()
 
@@ -166,6 +176,47 @@ def test_a_driver_that_was_just_being_started_is_ended_as_well(
 
     assert "was cancelled" in task.end()["said"]
     assert stage.living() == []
+
+
+def test_a_task_whose_time_is_up_ends_its_driver(stage: Stage) -> None:
+    from airflow.sdk.exceptions import AirflowTaskTimeout  # noqa: PLC0415 - slow
+
+    def time_is_up(key: str) -> None:
+        if key == "application_id":
+            raise AirflowTaskTimeout("Timeout")
+
+    stage.play(Part(waits=True))
+    operator = an_operator(READ)
+    with pytest.raises(AirflowTaskTimeout):
+        operator.execute({"ti": FakeTask(task=operator, on_push=time_is_up)})
+    assert stage.living()
+
+    operator.on_kill()  # as Airflow does
+
+    assert stage.living() == []
+
+
+def test_a_driver_that_could_not_be_put_on_record_touches_nothing(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from airflow.providers.common.compat.sdk import AirflowFailException  # noqa: PLC0415 - slow
+
+    def full(*_: object) -> None:
+        until(lambda: stage.noted("at_sit"), "the driver is about to sit down")
+        raise StorageError("no space left on device")
+
+    stage.play(Part(sits_late=True))
+    operator = an_operator(READ)
+    with monkeypatch.context() as patched:
+        patched.setattr(AttemptFolder, "record_launch", full)
+        with pytest.raises(AirflowFailException, match="no space left"):
+            operator.execute({"ti": FakeTask(task=operator)})
+    stage.open("sit")
+    until(lambda: not stage.living(), "the driver found its seat taken")
+    assert stage.noted("worked") == []
+
+    stage.play(Part())
+    assert operator.execute({"ti": FakeTask(task=operator)})["attempt"] == 2
 
 
 def test_a_driver_that_has_not_sat_down_yet_is_ended_too(stage: Stage, start_task: Start) -> None:
@@ -202,7 +253,7 @@ def test_a_task_cleared_while_it_runs_never_has_two_drivers(
     stage: Stage, start_task: Start
 ) -> None:
     stage.play(Part(waits=True, is_deaf=True))  # it takes its time to end
-    first = a_task_at_its_drivers_gate(stage, start_task)
+    first = a_task_at_its_drivers_gate(stage, start_task, is_hurried=True)
     second = start_task(READ, table="orders")
     until(lambda: "watching" in second.log(), "the second run has found the driver")
     stage.play(Part())
@@ -225,7 +276,7 @@ def test_a_new_run_ends_a_cancelled_driver_before_it_starts_its_own(
     stage.attempt().cancel()  # all that the task before could do
     stage.play(Part())
 
-    ended = start_task(READ, table="orders").end()
+    ended = start_task(READ, table="orders", is_hurried=True).end()
 
     assert ended["returned"]["attempt"] == 2
     (old,) = (driver["pid"] for driver in stage.noted("worked") if driver["attempt"] == 1)

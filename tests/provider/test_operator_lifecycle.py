@@ -84,7 +84,7 @@ def test_nothing_to_do_skips(stage: Stage) -> None:
     stage.play(Part(ends="nothing", summary="no log files"))
     ti = FakeTask()
 
-    with pytest.raises(exceptions().AirflowSkipException, match="^nothing to do: no log files$"):
+    with pytest.raises(exceptions().AirflowSkipException, match=r"^nothing to do: no log files$"):
         run(an_operator(READ), ti)
 
     assert ti.pushed["report"]["outcome"] == "nothing_to_do"
@@ -115,7 +115,7 @@ def test_a_failure_that_may_pass_is_raised_as_it_is_and_the_retry_is_a_new_attem
     stage.play(Part(ends="fails", retryable=True, summary="an executor was lost"))
     operator = an_operator(READ)
 
-    with pytest.raises(JobFailed, match="^an executor was lost$"):
+    with pytest.raises(JobFailed, match=r"^an executor was lost$"):
         run(operator)
     stage.play(Part())
     assert run(operator)["attempt"] == 2
@@ -279,7 +279,7 @@ def test_the_tasks_log_has_the_drivers_progress_and_no_noise(stage: Stage) -> No
 
 # --- refused before anything is started -----------------------------------------------------------
 
-REFUSED = {
+REFUSED: dict[str, tuple[str, dict[str, Any], str]] = {
     "missing table": (READ, {"table": "nowhere"}, "no Hudi table at"),
     "missing table to write": (INGEST, {"table": "nowhere"}, "no Hudi table at"),
     "wrong table type": (COMPACT, {"table": "cow_history"}, "compaction needs a MERGE_ON_READ"),

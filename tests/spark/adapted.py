@@ -140,21 +140,19 @@ class Adapted:
         assert isinstance(metadata, CommitMetadata), metadata
         return metadata
 
-    def rows(self) -> list[Row]:
-        """What a reader sees, by the metadata table where there is one, and without it."""
-        without = self._read("false")
-        if self.settings.items() >= WITHOUT_METADATA.items():
-            return without
-        assert self._read("true") == without
-        return without
+    def is_as_modelled(self) -> bool:
+        """Whether a reader with this table's settings sees what it must."""
+        return self._read(self.settings.get("hoodie.metadata.enable", "true"))
 
-    def _read(self, metadata: str) -> list[Row]:
+    def is_as_modelled_either_way(self) -> bool:
+        """Whether files found by the metadata table, and by listing folders, have the same rows."""
+        return self._read("true") and self._read("false")
+
+    def _read(self, metadata: str) -> bool:
         reader = self.spark.read.format("hudi").option("hoodie.metadata.enable", metadata)
         found = reader.load(self.base).select("id", "region", "ts", "v").collect()
-        return sorted((row[0], row[1], row[2], row[3]) for row in found)
-
-    def is_as_modelled(self) -> bool:
-        return self.rows() == sorted(self.model.values())
+        rows = sorted((row[0], row[1], row[2], row[3]) for row in found)
+        return rows == sorted(self.model.values())
 
     def beats(self) -> list[str]:
         return sorted(load_heartbeats(self.table()))

@@ -4,11 +4,15 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from py4j.java_gateway import JavaPackage
 
+from airflow_hudi.core.errors import EnvironmentProblem
 from airflow_hudi.core.versions import RELEASE_NAMES
+from airflow_hudi.spark.engine.adapters import engine_of
 from tests.spark import adapter_steps
 from tests.spark.adapted import COW, MOR
 from tests.spark.engines import Engines
@@ -44,6 +48,16 @@ def test_only_the_release_that_is_there_is_driven(bench: Bench) -> None:
         "unknown": "UnknownRelease",
         "other": "EnvironmentProblem",
     }
+
+
+def test_a_session_without_hudi_is_a_problem_of_the_environment() -> None:
+    hudi = SimpleNamespace(DataSourceUtils=JavaPackage("org.apache.hudi.DataSourceUtils", None))
+    jvm = SimpleNamespace(org=SimpleNamespace(apache=SimpleNamespace(hudi=hudi)))
+    context = SimpleNamespace(_gateway=SimpleNamespace(jvm=jvm))
+    session: Any = SimpleNamespace(sparkContext=context)
+
+    with pytest.raises(EnvironmentProblem, match="no Hudi"):
+        engine_of(session, "1.2.0")
 
 
 def test_a_lock_excludes_and_a_heartbeat_shows(bench: Bench) -> None:
@@ -168,6 +182,13 @@ def test_a_staged_write_is_committed_by_another_client(bench: Bench) -> None:
         "again": "InstantNotPending",
         "after": [True, "deltacommit completed", []],
         "a later write": True,
+    }
+
+
+def test_a_commit_that_found_the_lock_taken_can_be_tried_again(bench: Bench) -> None:
+    assert bench.see("commit_when_free") == {
+        "while held": ["LockNotAcquired", "commit inflight", True],
+        "after it": ["commit completed", True],
     }
 
 

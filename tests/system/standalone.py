@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import quote
@@ -217,9 +218,13 @@ class Task:
         return entry["value"]
 
     def log(self, try_number: int) -> str:
-        """What the user reads."""
+        """What the user reads; nothing where there was no such try yet."""
         query = {"map_index": self.map_index, "full_content": True}
-        said = self.run.airflow.get(f"{self.path}/logs/{try_number}", **query)["content"]
+        try:
+            said = self.run.airflow.get(f"{self.path}/logs/{try_number}", **query)["content"]
+        except httpx.HTTPStatusError as error:
+            assert error.response.status_code == HTTPStatus.NOT_FOUND, error
+            return ""
         return "\n".join(line if isinstance(line, str) else str(line["event"]) for line in said)
 
 

@@ -21,7 +21,7 @@ WRITTEN = [("a", 1, "placed"), ("b", 1, "placed")]
 
 def rows(table: Path) -> list[tuple[Any, ...]]:
     """Read by hudi-rs, which knows nothing of this package."""
-    seen = pa.Table.from_batches(hudi.HudiTable(str(table)).read_snapshot())
+    seen = pa.Table.from_batches(hudi.HudiTable(str(table)).read())
     columns = seen.select(["id", "version", "status"]).to_pylist()
     return sorted((row["id"], row["version"], row["status"]) for row in columns)
 

@@ -24,6 +24,9 @@ _WITHOUT_LOCK = False
 _WITHOUT_META_COLUMNS = False
 _WITHOUT_STREAMING = True  # "skip streaming writes to the metadata table" is Hudi's question
 
+_EXECUTE = {Service.COMPACTION: "compact", Service.LOG_COMPACTION: "logCompact"}
+_COMMIT = {Service.COMPACTION: "commitCompaction", Service.LOG_COMPACTION: "commitLogCompaction"}
+
 
 @dataclass(frozen=True, slots=True)
 class CommitArguments:
@@ -89,28 +92,33 @@ class Hudi015:
         """Carry out a plan without its commit: what the commit needs, and the write stats."""
         if service is Service.CLUSTERING:
             result = client.cluster(instant, _WITHOUT_COMMIT)
-        elif service is Service.COMPACTION:
-            result = client.compact(instant)
         else:
-            result = client.logCompact(instant)
-        return result, items(result.getCommitMetadata().get().getWriteStats())
+            result = getattr(client, _EXECUTE[service])(instant, *self._without_commit)
+        return result, items(self._stats(client, result))
+
+    _without_commit: tuple[bool, ...] = ()  # what a client of the data source does anyway
+
+    def _stats(self, _client: Any, result: Any) -> Any:
+        return result.getCommitMetadata().get().getWriteStats()
 
     def commit(self, client: Any, service: Service, instant: str, result: Any) -> None:
         """Commit what was executed; Hudi takes the table's lock for it."""
-        metadata = result.getCommitMetadata().get()
         if service is Service.CLUSTERING:
             self._commit_clustering(client, instant, result)
-        elif service is Service.COMPACTION:
-            client.commitCompaction(instant, metadata, self.jvm.option())
         else:
-            client.commitLogCompaction(instant, metadata, self.jvm.option())
+            what = self._committable(result)
+            getattr(client, _COMMIT[service])(instant, what, self.jvm.option())
+
+    def _committable(self, result: Any) -> Any:
+        return result.getCommitMetadata().get()
 
     def _commit_clustering(self, client: Any, instant: str, result: Any) -> None:
-        metadata = result.getCommitMetadata().get()
-        table = self._table(client)
         statuses = self.jvm.option(self.jvm.hudi.data.HoodieJavaRDD.of(result.getWriteStatuses()))
-        services = client.getTableServiceClient()
-        self.jvm.call_hidden(services, "completeClustering", metadata, table, instant, statuses)
+        arguments = (self._committable(result), self._table(client), instant, statuses)
+        self._call_service(client, "completeClustering", *arguments)
+
+    def _call_service(self, client: Any, name: str, *arguments: Any) -> Any:
+        return self.jvm.call_hidden(client.getTableServiceClient(), name, *arguments)
 
     def _table(self, client: Any) -> Any:
         config = client.getConfig()
@@ -171,10 +179,8 @@ class Hudi10(Hudi015):
         return str(client.createNewInstantTime(_WITHOUT_LOCK))
 
     def _commit_clustering(self, client: Any, instant: str, result: Any) -> None:
-        metadata = result.getCommitMetadata().get()
-        services = client.getTableServiceClient()
-        table = self._table(client)
-        self.jvm.call_hidden(services, "completeClustering", metadata, table, instant)
+        arguments = (self._committable(result), self._table(client), instant)
+        self._call_service(client, "completeClustering", *arguments)
 
     def commit_stats(self, client: Any, write: CommitArguments, hook: Any) -> None:
         """Commit a staged write; Hudi takes the table's lock for it."""
@@ -194,29 +200,18 @@ class Hudi11(Hudi10):
         """Give the table's lock back."""
         manager.endStateChange(self.jvm.option())
 
-    def execute(self, client: Any, service: Service, instant: str) -> tuple[Any, list[Any]]:
-        """Carry out a plan without its commit: what the commit needs, and the write stats."""
-        if service is Service.CLUSTERING:
-            result = client.cluster(instant, _WITHOUT_COMMIT)
-        elif service is Service.COMPACTION:
-            result = client.compact(instant, _WITHOUT_COMMIT)
-        else:
-            result = client.logCompact(instant, _WITHOUT_COMMIT)
-        # What Hudi's commit does first; done now, the files are there, and the commit asks again.
-        services = client.getTableServiceClient()
-        stats = self.jvm.call_hidden(services, "triggerWritesAndFetchWriteStats", result)
-        return result, items(stats.getDataTableWriteStats())
+    _without_commit = (_WITHOUT_COMMIT,)
 
-    def commit(self, client: Any, service: Service, instant: str, result: Any) -> None:
-        """Commit what was executed; Hudi takes the table's lock for it."""
-        if service is Service.CLUSTERING:
-            services = client.getTableServiceClient()
-            table = self._table(client)
-            self.jvm.call_hidden(services, "commitClustering", result, table, instant)
-        elif service is Service.COMPACTION:
-            client.commitCompaction(instant, result, self.jvm.option())
-        else:
-            client.commitLogCompaction(instant, result, self.jvm.option())
+    def _stats(self, client: Any, result: Any) -> Any:
+        # What Hudi's commit does first; done now, the files are there, and the commit asks again.
+        stats = self._call_service(client, "triggerWritesAndFetchWriteStats", result)
+        return stats.getDataTableWriteStats()
+
+    def _committable(self, result: Any) -> Any:
+        return result
+
+    def _commit_clustering(self, client: Any, instant: str, result: Any) -> None:
+        self._call_service(client, "commitClustering", result, self._table(client), instant)
 
     def _more_write_arguments(self) -> tuple[Any, ...]:
         return (self.jvm.scala_option(), self.jvm.scala_option())  # nor a schema from a catalog

@@ -52,8 +52,8 @@ class Incoming:
         self._operation = operation
         self._meta_client = self._jvm.meta_client(base)
         self._params = self._with_defaults(options)
-        self._name = str(self._meta_client.getTableConfig().getTableName())
-        self._record = self._jvm.hudi.AvroConversionUtils.getAvroRecordNameAndNamespace(self._name)
+        name = self._meta_client.getTableConfig().getTableName()
+        self._record = self._jvm.hudi.AvroConversionUtils.getAvroRecordNameAndNamespace(name)
         self._schema = self._writer_schema()
         self.kind = self._jvm.hudi.common.model.WriteOperationType.fromValue(operation)
         self.action = self._action()
@@ -61,14 +61,8 @@ class Incoming:
     def open_client(self) -> Any:
         """A client whose configuration carries this write's own schema."""
         converters = self._jvm.root.scala.collection.JavaConverters
-        params = converters.mapAsJavaMapConverter(self._params).asJava()
-        return self._jvm.hudi.DataSourceUtils.createHoodieClient(
-            self._jvm.java_context,
-            str(self._schema.toString()),
-            self._base,
-            self._name,
-            self._jvm.root.java.util.HashMap(params),
-        )
+        params = dict(converters.mapAsJavaMapConverter(self._params).asJava())
+        return self._dialect.open_client(self._base, params, str(self._schema.toString()))
 
     def start(self, client: Any) -> str:
         """Put the instant on the timeline, with a heartbeat."""
