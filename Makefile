@@ -98,8 +98,10 @@ fixtures: bundles ## make the zipped tables of tests/tables anew, with every Hud
 	$(RUN) -m tests.tables.make_fixtures
 
 .PHONY: benchmark
-benchmark: $(READY) ## our reader beside hudi-rs and a warm Spark, on the same tables
+benchmark: $(READY) ## our reader beside others, and what an operator costs beside a bare spark-submit
 	$(RUN) -m benchmarks.timeline_readers
+	@echo
+	$(RUN) -m benchmarks.operator_overhead
 
 .PHONY: requirements
 requirements: | $(UV) ## compile requirements.txt from pyproject.toml and requirements.in

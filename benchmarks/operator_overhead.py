@@ -66,7 +66,7 @@ class Round:
 def main(rounds: int = ROUNDS) -> None:
     with tempfile.TemporaryDirectory() as folder, closing(EngineProcess(RELEASE)) as engine:
         made = a_table(engine, Path(folder, "made"))
-        os.environ.update(spark_environment())
+        os.environ.update(spark_environment(AIRFLOW__LOGGING__LOGGING_LEVEL="WARNING"))
         os.environ["AIRFLOW_CONN_SPARK_DEFAULT"] = '{"conn_type": "spark", "host": "local[1]"}'
         one_round(made, 0)  # imports, first look-ups, the disk's caches
         report([one_round(made, number) for number in range(1, rounds + 1)])

@@ -30,6 +30,8 @@ def main(folder: str) -> int:
                         conn_type=fields["conn_type"],
                         host=fields["host"],
                         description=fields["description"],
+                        # The list's Test button sends 0 where there is none, and is refused (3.3).
+                        port=0,
                     )
                 )
     return 0

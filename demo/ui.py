@@ -260,7 +260,7 @@ def _welcome(airflow: Airflow) -> str:
 
 
 def _stop(place: Place, components: Sequence[Component]) -> None:
-    """The scheduler first, whose tasks end their drivers and can still say so; then all the rest."""
+    """The scheduler first: its tasks end their drivers and can still say so. Then the rest."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
     _say("» stopping Airflow and all it has started")

@@ -3,7 +3,9 @@ from __future__ import annotations
 
 import ast
 import importlib
+import os
 import re
+import tempfile
 from pathlib import Path
 from types import ModuleType
 
@@ -16,6 +18,9 @@ import airflow_hudi.testing
 from airflow_hudi.core import errors
 
 ROOT = Path(__file__).resolve().parents[1]
+
+# Operators are public names: Airflow is imported with them, and must not write to a user's home.
+os.environ.setdefault("AIRFLOW_HOME", tempfile.mkdtemp(prefix="airflow-hudi-tests-"))
 
 
 @pytest.mark.parametrize("module", [airflow_hudi, airflow_hudi.core, airflow_hudi.testing])

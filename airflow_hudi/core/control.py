@@ -151,8 +151,13 @@ class AttemptFolder:
             return self.storage.replace(path, data, expected=there.version)
 
     def write_report(self, report: JobReport) -> None:
-        """Say how it ended, once; a second report is :class:`ObjectExists`."""
-        self._create_own(_REPORT, encode(report))
+        """Say how it ended, once; another report is :class:`ObjectExists`, the same one is not."""
+        data = encode(report)
+        try:
+            self._create_own(_REPORT, data)
+        except ObjectExists:
+            if self._content(_REPORT) != data:  # else an earlier try, whose answer was lost
+                raise
 
     # --- both ----------------------------------------------------------------------------------
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from airflow_hudi.core.job_errors import SecretInSettings
 
 _NAMES = (
-    r"secret|passw|passphrase|token|credential|(?:access|account|api|private|crypt\w*)[._-]?key"
+    r"secret|passw|passphrase|token|credential|(?:access|account|api|private|encryption)[._-]?key"
 )
 _SECRET_KEY = re.compile(rf"{_NAMES}|\.sas\.", re.IGNORECASE)
 # Who gives a secret, or where it is kept, is none itself: classes, paths, names of mounts.
@@ -18,14 +18,15 @@ _SAYS_WHERE = re.compile(
     r"|^spark\.kubernetes\.(?:driver|executor)\.secret(?:s|KeyRef)\.",
     re.IGNORECASE,
 )
+# Each word is looked at once, however long it is: logs have lines of a hundred thousand letters.
 _SECRET_VALUE = re.compile(
-    rf"(?<![\w.\-])(?P<name>[\w.\-]*(?:{_NAMES})[\w.\-]*)"
+    rf"(?<![\w.\-])(?=[\w.\-]*(?:{_NAMES}))(?P<name>[\w.\-]+)"
     r"(?P<between>[\"']?\s*[=:]\s*)(?P<value>\"[^\"]*\"|'[^']*'|[^\s,;\"'}&]+)",
     re.IGNORECASE,
 )
 _BEARER = re.compile(r"\b(?P<name>Bearer|Authorization: Basic) +[\w.~+/=\-]{8,}")
 # A password may have a slash in it; a user's name alone has none.
-_SECRET_IN_URI = re.compile(r"://(?:[^/\s@:]*:[^\s@]+|[^/\s@]+)@")
+_SECRET_IN_URI = re.compile(r"://(?:[^/\s@:]*:[^\s@]{1,200}|[^/\s@]+)@")
 
 
 def refuse_secrets(keys: Iterable[str]) -> None:

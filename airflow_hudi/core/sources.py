@@ -171,7 +171,7 @@ def _json(path: Path, options: Mapping[str, str]) -> tuple[str, ...] | None:
                 return None  # a later line may have what the others lack
             if line.strip():
                 names.update(dict.fromkeys(_object(line)))
-    return tuple(names)
+    return tuple(names) or None
 
 
 def _object(line: str) -> Mapping[str, object]:

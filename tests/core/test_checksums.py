@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from airflow_hudi.core.checksums import Content, content_of
@@ -17,6 +17,7 @@ VALUES = st.none() | st.booleans() | st.integers() | st.text(max_size=5)
 ROWS = st.lists(st.dictionaries(st.text(max_size=3), VALUES, max_size=3), max_size=6)
 
 
+@settings(max_examples=50)
 @given(ROWS, st.randoms(), st.integers(0, 6))
 def test_order_and_parts_do_not_matter(rows: list[dict[str, Any]], random: Any, cut: int) -> None:
     whole = content_of(rows)

@@ -169,7 +169,8 @@ def test_a_closed_seat_is_never_taken(job: JobFolder) -> None:
 
 def test_a_report_is_written_once(job: JobFolder) -> None:
     files = begun(job)
-    files.write_report(a_report())
+    for _ in range(2):  # a driver that got no answer tries again
+        files.write_report(a_report())
     with pytest.raises(ObjectExists):
         files.write_report(a_report(summary="another"))
     assert files.load_report() == a_report()

@@ -36,9 +36,9 @@ from airflow_hudi.core.storage.memory import InMemoryStorage, _Stored
 from tests.builders import EPOCH
 from tests.jobs import KEY, a_failure, a_report, a_spec
 
-CRASHED, SUCCEEDED, SKIPPED, FAILED = "crashed", "succeeded", "skipped", "failed"
+SUCCEEDED, SKIPPED, FAILED = "succeeded", "skipped", "failed"
 FOLDER = KEY.folder
-ENDS = (CRASHED, SUCCEEDED, SKIPPED, FAILED)
+ENDS = (SUCCEEDED, SKIPPED, FAILED)
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,6 @@ class Task:
 
     at: str = "look"
     number: int = 0
-    old: Attempt | None = None
     is_again: bool = False
 
 
@@ -145,17 +144,12 @@ class Step:
         if isinstance(move, Attach):
             at = "end it" if move.attempt.is_cancelled else "watch"
             return replace(task, at=at, number=move.attempt.number)
-        return Task("search", move.number, move.supersedes, move.is_again)
+        old = move.supersedes
+        at = "search" if old is None else "close" if old.seat is None else "cancel"
+        return Task(at, move.number, is_again=move.is_again)
 
     def _end_it(self, task: Task) -> Task:
         return Task()
-
-    def _search(self, task: Task) -> Task:
-        if self.world.commits:
-            return Task(SKIPPED if task.is_again else SUCCEEDED)
-        if task.old is None:
-            return replace(task, at="submit")
-        return replace(task, at="close" if task.old.seat is None else "cancel")
 
     # The three steps of JobFolder.give_up, one by one.
 
@@ -169,7 +163,12 @@ class Step:
 
     def _ask_for_a_report(self, task: Task) -> Task:
         report = self.folder.attempt(task.number - 1).load_report()
-        return replace(task, at="submit") if report is None else Task()
+        return replace(task, at="search") if report is None else Task()
+
+    def _search(self, task: Task) -> Task:
+        if self.world.commits:
+            return Task(SKIPPED if task.is_again else SUCCEEDED)
+        return replace(task, at="submit")
 
     def _submit(self, task: Task) -> Task:
         try:
@@ -230,18 +229,21 @@ class Step:
 
 
 def next_worlds(world: World, rules: Rules) -> Iterator[World]:
+    """Every step that may come next.
+
+    A crash that nobody can see is no step of its own: who crashed takes no more steps, which is
+    among the orders anyway. What a crash leaves behind is looked at in every world, below.
+    """
     for index, task in enumerate(world.tasks):
         if task.at not in ENDS:
             yield Step(world, rules).of_task(index)
-            crashed = replace(task, at=CRASHED)
-            yield replace(world, tasks=(*world.tasks[:index], crashed, *world.tasks[index + 1 :]))
     for index, driver in enumerate(world.drivers):
         if driver.at != "gone":
             yield Step(world, rules).of_driver(index)
-            dead = Driver(driver.number, "gone")
-            yield replace(
-                world, drivers=(*world.drivers[:index], dead, *world.drivers[index + 1 :])
-            )
+            if rules.hosts_answer:
+                drivers = list(world.drivers)
+                drivers[index] = Driver(driver.number, "gone")
+                yield replace(world, drivers=tuple(drivers))
 
 
 def all_worlds(rules: Rules) -> set[World]:
@@ -286,10 +288,6 @@ def in_order(world: World) -> World:
     return replace(world, tasks=tuple(sorted(world.tasks, key=key)))
 
 
-def is_left(world: World) -> bool:
-    return all(task.at in ENDS for task in world.tasks)
-
-
 @functools.cache
 def end_of(world: World, rules: Rules) -> World:
     """No more crashes: the drivers that live go on, and a retry comes until it is no failure."""
@@ -313,12 +311,15 @@ def end_of(world: World, rules: Rules) -> World:
 )
 def test_in_every_order_a_job_commits_once_and_its_success_is_heard_of(rules: Rules) -> None:
     worlds = all_worlds(rules)
-    assert len(worlds) > 400
-    for world in filter(is_left, worlds):
-        end = end_of(replace(world, tasks=(Task(),)), rules)
-        assert len(end.commits) == 1
-        if end.tasks[0].at == SKIPPED:  # only where a task has returned the success before
-            assert any(path.endswith("delivered.json") for path, _ in world.files)
+    assert len(worlds) > 100
+    for world in worlds:  # here both tasks crash, and the drivers go on, or crash as well
+        left = replace(world, tasks=(Task(),))
+        gone = tuple(Driver(driver.number, "gone") for driver in world.drivers)
+        for start in (left, replace(left, drivers=gone)):
+            end = end_of(start, rules)
+            assert len(end.commits) == 1
+            if end.tasks[0].at == SKIPPED:  # only where a task has returned the success before
+                assert any(path.endswith("delivered.json") for path, _ in world.files)
 
 
 Breakage = Callable[[pytest.MonkeyPatch], None]

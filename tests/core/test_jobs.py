@@ -211,6 +211,7 @@ def test_long_names_are_cut_and_stay_different() -> None:
 
 
 @given(KEYS, KEYS)
+@settings(max_examples=60)
 def test_two_jobs_never_share_a_folder(one: JobKey, other: JobKey) -> None:
     folders = [one.folder, other.folder]
     assert [checked_path(folder) for folder in folders] == folders
@@ -229,6 +230,7 @@ def test_a_mapped_task_is_told_apart_in_words_too() -> None:
 
 
 @given(TEXTS, TEXTS, st.integers(1, 10**6))
+@settings(max_examples=60)
 def test_the_arguments_of_a_script_come_back_as_they_were(
     control: str, folder: str, attempt: int
 ) -> None:

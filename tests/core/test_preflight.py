@@ -51,7 +51,7 @@ def test_a_compaction_that_waits_is_named_with_its_size(pending: LocalStorage) -
     oldest = load_timeline(load_table(pending)).of(Action.COMPACTION).first()
     assert oldest is not None
     said = looked(EXECUTE, pending)
-    assert said == (f"compaction {oldest.requested_at}: 1 file groups in 1 partitions, 1 log files")
+    assert said == (f"compaction {oldest.requested_at}: 2 file groups in 2 partitions, 3 log files")
 
 
 def test_a_heartbeat_on_the_disk_is_seen(pending: LocalStorage) -> None:

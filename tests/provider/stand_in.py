@@ -145,7 +145,10 @@ class Stage:
 
     def living(self) -> list[int]:
         """The processes of all drivers that were started here."""
-        sessions = {start["session"] for start in self.noted("started")}
+        # By both records: a driver takes a moment to say that it has started.
+        launched = (self.warehouse / ".hudi_control").rglob("launched.json")
+        sessions = {json.loads(file.read_text())["pid"] for file in launched}
+        sessions |= {start["session"] for start in self.noted("started")}
         return [pid for session in sessions for pid in members(session)]
 
     def clear(self) -> None:

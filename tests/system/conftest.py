@@ -8,22 +8,22 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.system.drivers import Witness
-from tests.system.standalone import Run, Standalone
+from tests.system.running import Run, RunningAirflow
 
 
 @pytest.fixture(scope="session")
-def airflow(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Standalone]:
-    """One Airflow for the whole folder; three quarters of a minute."""
-    running = Standalone(tmp_path_factory.mktemp("system"))
+def airflow(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningAirflow]:
+    """One Airflow for the whole folder; most of a minute."""
+    running = RunningAirflow(tmp_path_factory.mktemp("system"))
     try:
-        running.wait_until_ready()
+        running.start()
         yield running
     finally:
         running.close()
 
 
 @pytest.fixture(scope="session")
-def witness(airflow: Standalone) -> Iterator[Witness]:
+def witness(airflow: RunningAirflow) -> Iterator[Witness]:
     """Looks at all drivers from before the first one is started."""
     seeing = Witness(airflow.warehouse)
     yield seeing
@@ -31,7 +31,7 @@ def witness(airflow: Standalone) -> Iterator[Witness]:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def quiet(airflow: Standalone, witness: Witness) -> dict[str, Run]:
+def quiet(airflow: RunningAirflow, witness: Witness) -> dict[str, Run]:
     """Runs that need nobody: begun first, looked at last, at work while others are disturbed."""
     assert witness
     landing = airflow.warehouse / "landing"

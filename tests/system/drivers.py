@@ -17,7 +17,7 @@ from airflow_hudi.core.attempts import Attempt, Launched
 from airflow_hudi.core.control import AttemptFolder, JobFolder
 from airflow_hudi.core.storage import open_storage
 from airflow_hudi.hooks.processes import members, process_lives
-from tests.system.standalone import Task, until, visible
+from tests.system.running import Task, until, visible
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,6 @@ class Witness:
         self._control = warehouse / ".hudi_control"
         self._most: dict[str, int] = defaultdict(int)
         self._shown: dict[int, str] = {}
-        self.drivers: set[Driver] = set()
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._watch, name="witness")
         self._thread.start()
@@ -104,12 +103,8 @@ class Witness:
         return "\n".join(self._shown.values())
 
     def close(self) -> None:
-        """Stop looking, and leave no driver behind."""
         self._ended.set()
         self._thread.join()
-        for driver in self.drivers:
-            if driver.is_alive:
-                driver.kill()
 
     def _watch(self) -> None:
         while not self._ended.wait(0.1):
@@ -127,10 +122,8 @@ class Witness:
     def _seated(self, job: JobFolder) -> Iterator[Driver]:
         for number in range(1, job.latest_number() + 1):
             attempt = _known(job.attempt(number))
-            if attempt is not None and attempt.launched is not None:
-                self.drivers.add(Driver(attempt.launched))
-                if attempt.is_seated:
-                    yield Driver(attempt.launched)
+            if attempt is not None and attempt.launched is not None and attempt.is_seated:
+                yield Driver(attempt.launched)
 
     def _look_at(self, driver: Driver) -> None:
         for pid in members(driver.session):

@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from airflow_hudi.core.commits import load_commit
 from airflow_hudi.core.defects import Defect
+from airflow_hudi.core.errors import PropertiesUnreadable, TableNotFound
 from airflow_hudi.core.ingestion import JOB_METADATA_KEY
 from airflow_hudi.core.table import open_table
 from airflow_hudi.core.timeline import load_timeline
@@ -40,6 +41,8 @@ def commits(table: Path) -> list[str | None]:
 
 def has_pending_write(table: Path) -> bool:
     """Whether a write has begun and is not committed."""
-    if not (table / ".hoodie" / "hoodie.properties").exists():
+    try:
+        timeline = load_timeline(open_table(str(table)))
+    except (TableNotFound, PropertiesUnreadable):  # it is just coming into being
         return False
-    return len(load_timeline(open_table(str(table))).pending().writes()) > 0
+    return len(timeline.pending().writes()) > 0

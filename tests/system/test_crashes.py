@@ -9,14 +9,14 @@ from datetime import datetime
 import pytest
 
 from tests.system.drivers import Witness, kill_task, seated
-from tests.system.standalone import Standalone, until
+from tests.system.running import RunningAirflow, until
 from tests.system.tables import WRITTEN, commits, has_pending_write, rows
 
 pytestmark = pytest.mark.spark
 
 
 def test_a_retry_attaches_to_the_driver_that_outlived_its_task(
-    airflow: Standalone, witness: Witness
+    airflow: RunningAirflow, witness: Witness
 ) -> None:
     task = airflow.trigger("attached").task("write")
     driver = seated(task)
@@ -38,7 +38,7 @@ def test_a_retry_attaches_to_the_driver_that_outlived_its_task(
 
 
 def test_a_retry_returns_the_report_of_a_driver_that_ended_unwatched(
-    airflow: Standalone, witness: Witness
+    airflow: RunningAirflow, witness: Witness
 ) -> None:
     task = airflow.trigger("unheard").task("write")
     driver = seated(task)
@@ -58,7 +58,7 @@ def test_a_retry_returns_the_report_of_a_driver_that_ended_unwatched(
 
 
 def test_a_half_written_commit_stays_invisible_and_the_retry_writes_anew(
-    airflow: Standalone, witness: Witness
+    airflow: RunningAirflow, witness: Witness
 ) -> None:
     table = airflow.warehouse / "died"
     task = airflow.trigger("died", slow_at_first=True).task("write")

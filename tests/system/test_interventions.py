@@ -8,7 +8,7 @@ import time
 import pytest
 
 from tests.system.drivers import Witness, seated
-from tests.system.standalone import Standalone, until
+from tests.system.running import RunningAirflow, until
 from tests.system.tables import WRITTEN, commits, has_pending_write, rows
 
 pytestmark = pytest.mark.spark
@@ -19,7 +19,7 @@ GONE_WITHIN = 60.0
 
 @pytest.mark.parametrize("dag_id", ["cleared", "cleared_deferred"])
 def test_clearing_ends_the_driver_before_another_one_starts(
-    airflow: Standalone, witness: Witness, dag_id: str
+    airflow: RunningAirflow, witness: Witness, dag_id: str
 ) -> None:
     table = airflow.warehouse / dag_id
     task = airflow.trigger(dag_id, slow_at_first=True).task("write")
@@ -41,13 +41,17 @@ def test_clearing_ends_the_driver_before_another_one_starts(
 
 
 @pytest.mark.parametrize("dag_id", ["marked", "marked_deferred"])
-def test_marking_failed_ends_the_driver(airflow: Standalone, witness: Witness, dag_id: str) -> None:
+def test_marking_failed_ends_the_driver(
+    airflow: RunningAirflow, witness: Witness, dag_id: str
+) -> None:
     table = airflow.warehouse / dag_id
     task = airflow.trigger(dag_id, slow_at_first=True).task("write")
     driver = seated(task)
     until(lambda: has_pending_write(table), "the driver is writing")
     if dag_id == "marked_deferred":
         task.reaches("deferred")
+    else:
+        driver.hold()  # one that does not answer, either
 
     task.mark("failed")
     pressed = time.monotonic()

@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 
 from tests.system.drivers import Witness
-from tests.system.standalone import SECRET, Run, Standalone, until
+from tests.system.running import SECRET, Run, RunningAirflow, until
 from tests.system.tables import commits, rows
 
 pytestmark = pytest.mark.spark
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def life(quiet: dict[str, Run]) -> Run:
     """The run in which a table is filled, changed and compacted; over when its last task is."""
     run = quiet["life"]
@@ -24,7 +24,7 @@ def life(quiet: dict[str, Run]) -> Run:
 
 
 def test_jobs_that_wait_in_the_triggerer_leave_report_application_and_links(
-    airflow: Standalone, life: Run
+    airflow: RunningAirflow, life: Run
 ) -> None:
     for task_id in ("place", "pay", "execute"):
         task = life.task(task_id)
@@ -50,7 +50,7 @@ def test_the_log_shows_what_the_driver_says(life: Run) -> None:
 
 
 def test_a_cleared_task_that_had_succeeded_finds_nothing_to_do(
-    airflow: Standalone, life: Run
+    airflow: RunningAirflow, life: Run
 ) -> None:
     ingested, compacted = life.task("pay"), life.task("execute")
     before = commits(airflow.warehouse / "orders")
@@ -68,7 +68,7 @@ def test_a_cleared_task_that_had_succeeded_finds_nothing_to_do(
 
 
 def test_the_table_s_asset_tells_instant_and_rows_to_whoever_waits_for_it(
-    airflow: Standalone, life: Run
+    airflow: RunningAirflow, life: Run
 ) -> None:
     (event,) = _events(airflow, "orders")
     told = event["extra"]
@@ -84,7 +84,7 @@ def test_the_table_s_asset_tells_instant_and_rows_to_whoever_waits_for_it(
 
 
 def test_mapped_tasks_write_a_table_each_and_are_named_after_it(
-    airflow: Standalone, quiet: dict[str, Run]
+    airflow: RunningAirflow, quiet: dict[str, Run]
 ) -> None:
     for index, table in enumerate(("north", "south")):
         task = quiet["mapped"].task("fill", index)
@@ -99,7 +99,7 @@ def test_mapped_tasks_write_a_table_each_and_are_named_after_it(
 
 
 def test_a_source_without_its_key_fails_at_once_and_says_so(
-    airflow: Standalone, quiet: dict[str, Run]
+    airflow: RunningAirflow, quiet: dict[str, Run]
 ) -> None:
     task = quiet["no_key"].task("write")
     assert task.ends() == "failed"
@@ -110,7 +110,7 @@ def test_a_source_without_its_key_fails_at_once_and_says_so(
 
 
 def test_no_secret_of_airflow_reaches_a_driver(
-    airflow: Standalone, witness: Witness, life: Run
+    airflow: RunningAirflow, witness: Witness, life: Run
 ) -> None:
     assert all(SECRET in environ for environ in airflow.environments())
     shown = witness.shown_to_anybody()
@@ -121,11 +121,11 @@ def test_no_secret_of_airflow_reaches_a_driver(
     assert [path for path in files if SECRET.encode() in path.read_bytes()] == []
 
 
-def _control(airflow: Standalone) -> Path:
+def _control(airflow: RunningAirflow) -> Path:
     return airflow.warehouse / ".hudi_control"
 
 
-def _events(airflow: Standalone, table: str) -> list[dict[str, Any]]:
+def _events(airflow: RunningAirflow, table: str) -> list[dict[str, Any]]:
     uri = f"hudi://file{airflow.warehouse}/{table}"
     events = airflow.get("/assets/events", limit=100)["asset_events"]
     return [event for event in events if event["uri"] == uri]

@@ -6,28 +6,27 @@ from __future__ import annotations
 import json
 import os
 import socket
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from datetime import datetime, timezone
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import quote
 
 import httpx
-import psutil
 
 from airflow_hudi.core.control import JobFolder, job_folder
 from airflow_hudi.core.jobs import NOT_MAPPED, JobKey
 from airflow_hudi.core.storage import open_storage
-from airflow_hudi.hooks.processes import end_session, members
 from demo.environment import Place, airflow_environment
+from demo.processes import end_processes
+from demo.ui import Airflow, Component
 
 T = TypeVar("T")
 
-SECRET = "sesame-of-the-system-tests"
+SECRET = "sesame-of-the-system-tests-" + "o" * 64
 _DAGS = Path(__file__).with_name("dags")
 _START = 300.0
 
@@ -37,62 +36,42 @@ def until(condition: Callable[[], T | None], what: str, *, within: float = 240.0
     end = time.monotonic() + within
     while not (given := condition()):
         assert time.monotonic() < end, f"{within:.0f} s and still not: {what}"
-        time.sleep(0.1)
+        time.sleep(0.2)
     return given
 
 
-class Standalone:
-    """``airflow standalone`` in a process session of its own, driven by its REST interface."""
+class RunningAirflow:
+    """Scheduler, API server, triggerer and DAG processor, driven by the REST interface."""
 
     def __init__(self, folder: Path) -> None:
-        place = Place(folder)
-        self.warehouse = place.lake
-        self.warehouse.mkdir()
-        self.output = folder / "standalone.log"
-        port, logs, triggerer_logs = _free_ports(3)
-        url = f"http://127.0.0.1:{port}"
-        environ = {
-            **airflow_environment(place, os.environ),
-            "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
-            "TESTED_WAREHOUSE": str(self.warehouse),
-            "AIRFLOW_CONN_HUDI_DEFAULT": json.dumps({"conn_type": "hudi", "host": str(place.lake)}),
-            "AIRFLOW_CONN_SPARK_DEFAULT": json.dumps({"conn_type": "spark", "host": "local[1]"}),
-            "AIRFLOW__CORE__DAGS_FOLDER": str(_DAGS),
-            "AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_ALL_ADMINS": "True",
-            "AIRFLOW__CORE__EXECUTION_API_SERVER_URL": f"{url}/execution/",
-            "AIRFLOW__WORKERS__EXECUTION_API_TIMEOUT": "60",  # where others keep the machine busy
-            "AIRFLOW__API__HOST": "127.0.0.1",
-            "AIRFLOW__API__PORT": str(port),
-            "AIRFLOW__API__BASE_URL": url,
-            "AIRFLOW__LOGGING__WORKER_LOG_SERVER_PORT": str(logs),
-            "AIRFLOW__LOGGING__TRIGGER_LOG_SERVER_PORT": str(triggerer_logs),
-            "AIRFLOW__DAG_PROCESSOR__MIN_FILE_PROCESS_INTERVAL": "600",  # they do not change
-            # A driver must see neither of them.
-            "AIRFLOW_CONN_SOMEBODY_ELSES": f"http://user:{SECRET}@127.0.0.1",
-            "AIRFLOW__SMTP__SMTP_PASSWORD": SECRET,
-        }
-        with self.output.open("wb") as output:
-            self._process = subprocess.Popen(
-                [sys.executable, "-m", "airflow", "standalone"],
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=subprocess.STDOUT,
-                env=environ,
-                start_new_session=True,
-            )
-        self._http = httpx.Client(base_url=f"{url}/api/v2", timeout=30, trust_env=False)
+        self.place = Place(folder)
+        self.warehouse = self.place.lake
+        for made in (self.place.lake, self.place.logs):
+            made.mkdir()
+        port = _free_port()
+        self._airflow = Airflow(self.place, port, _environment(self.place, port))
+        self._components: list[Component] = []
+        self._http = httpx.Client(
+            base_url=f"{self._airflow.address}/api/v2", timeout=60, trust_env=False
+        )
 
-    def wait_until_ready(self) -> None:
-        """Every component is healthy and every DAG is there."""
-        until(self._is_healthy, f"Airflow is up, see {self.output}", within=_START)
-        files = [path.stem for path in _DAGS.glob("*.py")]
-        until(lambda: self._parsed_files() == len(files), "the DAGs are there", within=_START)
+    def start(self) -> None:
+        """Return when every component is healthy and every DAG is there."""
+        preparing = self._airflow.start("prepare", "demo.prepare", str(self.place.folder))
+        self._components = [preparing]
+        assert preparing.process.wait(timeout=_START) == 0, preparing.last_words()
+        since = datetime.now(tz=timezone.utc)
+        self._components = self._airflow.start_all()
+        until(lambda: self._is_ready(since), "Airflow is up", within=_START)
+        files = {str(path) for path in _DAGS.glob("*.py")}
+        until(lambda: self._parsed_files() == files, "the DAGs are there", within=_START)
         assert self.get("/importErrors")["import_errors"] == []
 
     def close(self) -> None:
-        """Stop every process of it; drivers are not its own."""
-        end_session(self._process.pid, first=None, patience=0, last_wait=10)
-        self._process.wait(timeout=10)
+        """Stop every process of it, drivers among them."""
+        assert end_processes(self.place)
+        for component in self._components:
+            component.process.wait(timeout=10)
         self._http.close()
 
     def trigger(self, dag_id: str, **params: Any) -> Run:
@@ -106,12 +85,7 @@ class Standalone:
 
     def environments(self) -> list[str]:
         """The environments of its components."""
-        components = [
-            each
-            for each in members(self._process.pid)
-            if psutil.Process(each).ppid() == self._process.pid
-        ]
-        return [visible(pid) for pid in components]
+        return [visible(component.process.pid) for component in self._components]
 
     def get(self, path: str, **query: Any) -> Any:
         answer = self._http.get(path, params=query, headers={"accept": "application/json"})
@@ -128,25 +102,20 @@ class Standalone:
         assert answer.is_success, f"{method} {path}: {answer.status_code} {answer.text}"
         return answer.json()
 
-    def _is_healthy(self) -> bool:
-        assert self._process.poll() is None, self.output.read_text()
-        try:
-            health = self.get("/monitor/health")
-        except httpx.HTTPError:
-            return False
-        parts = ("metadatabase", "scheduler", "triggerer", "dag_processor")
-        return all(health[part]["status"] == "healthy" for part in parts)
+    def _is_ready(self, since: datetime) -> bool:
+        for component in self._components:
+            assert not component.has_ended, component.last_words()
+        return self._airflow.is_ready(since)
 
-    def _parsed_files(self) -> int:
-        dags = self.get("/dags", limit=100)["dags"]
-        return len({dag["fileloc"] for dag in dags})
+    def _parsed_files(self) -> set[str]:
+        return {dag["fileloc"] for dag in self.get("/dags", limit=100)["dags"]}
 
 
 @dataclass(frozen=True)
 class Run:
     """One run of a DAG."""
 
-    airflow: Standalone
+    airflow: RunningAirflow
     dag_id: str
     run_id: str
 
@@ -223,9 +192,15 @@ class Task:
         try:
             said = self.run.airflow.get(f"{self.path}/logs/{try_number}", **query)["content"]
         except httpx.HTTPStatusError as error:
-            assert error.response.status_code == HTTPStatus.NOT_FOUND, error
-            return ""
-        return "\n".join(line if isinstance(line, str) else str(line["event"]) for line in said)
+            if error.response.status_code == HTTPStatus.NOT_FOUND:
+                return ""
+            raise
+        return "\n".join(line if isinstance(line, str) else _all_of(line) for line in said)
+
+
+def _all_of(line: Mapping[str, Any]) -> str:
+    """The words of a line of the log, the reasons and errors that come with it among them."""
+    return " ".join(str(value) for value in line.values())
 
 
 def visible(pid: int) -> str:
@@ -238,9 +213,29 @@ def visible(pid: int) -> str:
     return b"\n".join(texts).replace(b"\0", b"\n").decode(errors="replace")
 
 
-def _free_ports(count: int) -> list[int]:
-    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    ports = [each.getsockname()[1] for each in sockets]
-    for each in sockets:
-        each.close()
-    return ports
+def _environment(place: Place, port: int) -> dict[str, str]:
+    url = f"http://127.0.0.1:{port}"
+    connections = {
+        "AIRFLOW_CONN_HUDI_DEFAULT": {"conn_type": "hudi", "host": str(place.lake)},
+        "AIRFLOW_CONN_SPARK_DEFAULT": {"conn_type": "spark", "host": "local[1]"},
+        "AIRFLOW_CONN_SOMEBODY_ELSES": {"conn_type": "http", "password": SECRET},
+    }
+    return {
+        **airflow_environment(place, os.environ),
+        **{name: json.dumps(fields) for name, fields in connections.items()},
+        "TESTED_WAREHOUSE": str(place.lake),
+        "AIRFLOW__CORE__DAGS_FOLDER": str(_DAGS),
+        "AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_ALL_ADMINS": "True",
+        "AIRFLOW__CORE__EXECUTION_API_SERVER_URL": f"{url}/execution/",
+        "AIRFLOW__API__BASE_URL": url,
+        "AIRFLOW__API_AUTH__JWT_SECRET": SECRET,
+        # A busy machine answers late; five seconds, and a task would be taken for failed.
+        "AIRFLOW__WORKERS__EXECUTION_API_TIMEOUT": "60",
+        "AIRFLOW__DAG_PROCESSOR__MIN_FILE_PROCESS_INTERVAL": "600",  # they do not change
+    }
+
+
+def _free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port: int = server.getsockname()[1]
+        return port
