@@ -42,6 +42,8 @@ class Launched:
     """The file with its output, on that host."""
     runs_elsewhere: bool = False
     """Cluster mode: the process only submits, and its end says nothing about the driver."""
+    born: float | None = None
+    """When that process began, by its host's clock: a restarted container counts pids anew."""
 
 
 @dataclass(frozen=True, slots=True)

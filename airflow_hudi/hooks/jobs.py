@@ -112,9 +112,11 @@ def end_job(files: AttemptFolder) -> None:
     attempt = files.load()
     launched = attempt.launched
     lives = process_lives(launched)
-    if launched is None or (attempt.report is not None and not lives):
+    if launched is None or lives is False:
         return
     if lives is None:
+        if attempt.report is not None:
+            return
         raise JobStillRunning(files.path, where=f"on {launched.host.split()[0]}")
     seat = attempt.seat
     driver = seat.pid if seat is not None and seat.host == launched.host else None

@@ -19,13 +19,29 @@ from airflow_hudi.core.attempts import Launched
 from airflow_hudi.core.hosts import host_id
 
 _PAUSE = 0.05
+_SAME = 2.0  # seconds: the clock that tells a birth may be set
 
 
 def process_lives(launched: Launched | None) -> bool | None:
     """Whether anything of the driver is alive; None where only another host can tell."""
     if launched is None or launched.host != host_id():
         return None
+    if is_another(launched):
+        return False
     return any(True for _ in members(launched.pid))
+
+
+def birth(pid: int) -> float | None:
+    """When a process began, or None where it is gone."""
+    with suppress(psutil.Error):
+        return psutil.Process(pid).create_time()
+    return None
+
+
+def is_another(launched: Launched) -> bool:
+    """Whether the number is now some other process's: it began at another time."""
+    now = birth(launched.pid)
+    return now is not None and launched.born is not None and abs(now - launched.born) > _SAME
 
 
 def members(session: int) -> Iterator[int]:

@@ -42,6 +42,7 @@ from airflow_hudi.core.verdicts import Evidence, load_evidence, settle
 from airflow_hudi.core.versions import release
 from airflow_hudi.hooks.driver_output import DriverOutput
 from airflow_hudi.hooks.jobs import JobHandle, Sight, end_job, look
+from airflow_hudi.hooks.processes import birth
 from airflow_hudi.hooks.spark_submit import DetachedSparkSubmit
 from airflow_hudi.spark.launch import driver_environment, plan_launch
 
@@ -166,7 +167,7 @@ class JobRun:
             output = self._output_file(files)
             pid = submit.start(launch.script, output, environ)
             files.record_launch(
-                Launched(host_id(), pid, str(output), runs_elsewhere=submit.runs_elsewhere)
+                Launched(host_id(), pid, str(output), submit.runs_elsewhere, born=birth(pid))
             )
             undo.pop_all()
         log.info("the driver is process %s, its output is in %s", pid, output)

@@ -29,6 +29,7 @@ class Beating:
         self._folder = folder
         self._interval = 1.0
         self._ended = threading.Event()
+        self._soon = threading.Event()
         self._thread: threading.Thread | None = None
         self._version: Version | None = None
         self._number = 0
@@ -45,9 +46,15 @@ class Beating:
         self._thread = threading.Thread(target=self._go_on, name="beating", daemon=True)
         self._thread.start()
 
+    def announce(self, application_id: str, tracking_url: str | None) -> None:
+        """Say at once where the application can be watched; not only at the next beat."""
+        self.application_id, self.tracking_url = application_id, tracking_url
+        self._soon.set()
+
     def stop(self) -> None:
         """No more beats; the report has said all."""
         self._ended.set()
+        self._soon.set()
         if self._thread is not None:
             self._thread.join()
 
@@ -58,13 +65,17 @@ class Beating:
             raise JobSuperseded(self._folder.path, because="it was cancelled, or begun anew")
 
     def _go_on(self) -> None:
-        while not self._ended.wait(self._interval):
+        while not self._ended.is_set():
+            self._soon.wait(self._interval)
+            self._soon.clear()
+            if self._ended.is_set():
+                return
             try:
                 self._beat()
                 if self._folder.is_cancelled():
                     self._end_driver()
                     return
-            except (StorageError, ConcurrencyError) as error:  # noqa: PERF203 - one beat, one try
+            except (StorageError, ConcurrencyError) as error:
                 # A storage that is away for a moment must not cost the work done so far.
                 sys.stderr.write(f"the heartbeat could not be written: {error}\n")
 

@@ -168,8 +168,7 @@ def _begin(spec: JobSpec, beating: Beating) -> Job:
     say(f"starting Spark for {spec.key} (attempt {spec.attempt}) with Hudi {spec.release}")
     spark = SparkSession.builder.getOrCreate()
     context = spark.sparkContext
-    beating.application_id = context.applicationId
-    beating.tracking_url = context.uiWebUrl
+    beating.announce(context.applicationId, context.uiWebUrl)
     beating.on_stop = context.cancelAllJobs
     say(f"Spark {spark.version} is up as {context.applicationId}")
     return Job(spec, spark, engine_of(spark, spec.release), beating)

@@ -7,7 +7,9 @@ that the test opens.
 
 from __future__ import annotations
 
+import dataclasses
 import os
+import subprocess
 from collections.abc import Callable
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
@@ -22,6 +24,7 @@ from airflow_hudi.core.jobs import JobReport, JobSpec, Outcome, ReportedError
 from airflow_hudi.core.locks import LockSettings
 from airflow_hudi.core.reading import ReadWork
 from airflow_hudi.hooks import jobs
+from airflow_hudi.hooks.processes import birth, process_lives
 from tests.provider.stand_in import (
     KEY,
     READ,
@@ -333,3 +336,13 @@ def test_a_folder_without_a_spec_is_no_attempt(stage: Stage, start_task: Start) 
     attempt = stage.attempt()
     Path(attempt.storage.uri, attempt.path).mkdir(parents=True)
     assert start_task(READ, table="orders").end()["returned"]["attempt"] == 1
+
+
+def test_a_number_that_is_another_process_by_now_is_not_taken_for_the_driver() -> None:
+    with subprocess.Popen(["sleep", "60"], start_new_session=True) as process:
+        ours = Launched(host_id(), process.pid, "/no/log", born=birth(process.pid))
+        reused = dataclasses.replace(ours, born=(ours.born or 0) - 3600)
+
+        assert process_lives(ours)
+        assert process_lives(reused) is False
+        process.kill()
