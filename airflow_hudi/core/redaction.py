@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from airflow_hudi.core.job_errors import SecretInSettings
 
@@ -32,6 +32,14 @@ _SECRET_IN_URI = re.compile(r"://(?:[^/\s@:]*:[^\s@]{1,200}|[^/\s@]+)@")
 def refuse_secrets(keys: Iterable[str]) -> None:
     """Raise :class:`SecretInSettings` where a key, by its name, holds what nobody should read."""
     secrets = tuple(k for k in keys if _SECRET_KEY.search(k) and not _SAYS_WHERE.search(k))
+    if secrets:
+        raise SecretInSettings(secrets)
+
+
+def refuse_secret_settings(settings: Mapping[str, str]) -> None:
+    """The same for settings whose values may quote one, as JVM options do."""
+    refuse_secrets(settings)
+    secrets = tuple(key for key, value in settings.items() if redacted(value) != value)
     if secrets:
         raise SecretInSettings(secrets)
 

@@ -64,14 +64,19 @@ class Sight:
 
 def look(files: AttemptFolder, patience: Patience) -> Sight:
     """What is known of an attempt, and whether its driver lives."""
+    sight = _glance(files, patience)
+    if isinstance(sight.life, Dead):
+        return _glance(files, patience)  # a driver reports, and then it ends
+    return sight
+
+
+def _glance(files: AttemptFolder, patience: Patience) -> Sight:
     attempt = files.load()
     if attempt.report is not None:
         return Sight(attempt, Alive())
     lives = process_lives(attempt.launched)
     now = datetime.now(tz=timezone.utc)
     life = judge_life(attempt, process_lives=lives, now=now, patience=patience)
-    if isinstance(life, Dead):
-        attempt = files.load()  # a driver reports, and then it ends
     return Sight(attempt, life)
 
 

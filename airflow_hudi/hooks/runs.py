@@ -36,13 +36,13 @@ from airflow_hudi.core.job_errors import DriverDied
 from airflow_hudi.core.jobs import JobArguments, JobKey, JobReport, JobSpec, Outcome, Work
 from airflow_hudi.core.locks import refuse_lock_options
 from airflow_hudi.core.preflight import look_before
-from airflow_hudi.core.redaction import refuse_secrets
+from airflow_hudi.core.redaction import refuse_secret_settings
 from airflow_hudi.core.storage import LocalStorage, Storage, open_storage
 from airflow_hudi.core.verdicts import Evidence, load_evidence, settle
 from airflow_hudi.core.versions import release
 from airflow_hudi.hooks.driver_output import DriverOutput
 from airflow_hudi.hooks.jobs import JobHandle, Sight, end_job, look
-from airflow_hudi.hooks.processes import birth
+from airflow_hudi.hooks.processes import birth, end_session
 from airflow_hudi.hooks.spark_submit import DetachedSparkSubmit
 from airflow_hudi.spark.launch import driver_environment, plan_launch
 
@@ -50,6 +50,7 @@ log = logging.getLogger(__name__)
 
 _LOG_FILE = "driver.log"
 _PAUSE = 0.1
+_LAST_WAIT = 2.0
 # From the claim of an attempt to the record of its process; then its task must have died.
 _LAUNCHING = timedelta(seconds=15)
 
@@ -87,7 +88,8 @@ class JobRun:
 
         Whoever loses a race for an attempt looks again and finds the winner's.
         """
-        refuse_secrets((*self.spark_conf, *self.work.options, *_source_options(self.work)))
+        for settings in (self.spark_conf, self.work.options, _source_options(self.work)):
+            refuse_secret_settings(settings)
         refuse_lock_options(self.work.options)
         while True:
             sight = self._look_at_latest()
@@ -138,7 +140,8 @@ class JobRun:
         """
         if not isinstance(self.work, IngestWork) and move.supersedes is None:
             return None
-        evidence = self._evidence()
+        asked = move.number if move.supersedes is None else move.supersedes.number
+        evidence = self._evidence(asked)
         if evidence is None:
             return None
         said = f"{evidence.instant} was made by this job"
@@ -166,6 +169,7 @@ class JobRun:
             undo.callback(self._abandon, files)
             output = self._output_file(files)
             pid = submit.start(launch.script, output, environ)
+            undo.callback(end_session, pid, first=None, patience=0, last_wait=_LAST_WAIT)
             files.record_launch(
                 Launched(host_id(), pid, str(output), submit.runs_elsewhere, born=birth(pid))
             )
@@ -202,7 +206,9 @@ class JobRun:
     def conclude(self, files: AttemptFolder) -> JobReport:
         """The settled report of an attempt that has ended; raises where the job failed."""
         sight = look(files, self.patience)
-        evidence = self._evidence(sight.attempt.report)
+        if sight.attempt.report is None and not self.folder.give_up(sight.attempt, host_id()):
+            sight = look(files, self.patience)  # it was not dead at all, and has said how it ended
+        evidence = self._evidence(files.number)
         if sight.attempt.report is None:
             if evidence is None:
                 raise self._driver_died(sight)
@@ -214,9 +220,10 @@ class JobRun:
         files.deliver()
         return report
 
-    def _evidence(self, report: JobReport | None = None) -> Evidence | None:
-        reports = self.folder.load_reports() if report is None else (report,)
-        return load_evidence(open_storage(self.table), self.work, str(self.key), reports)
+    def _evidence(self, attempt: int) -> Evidence | None:
+        reports = self.folder.load_reports()
+        table = open_storage(self.table)
+        return load_evidence(table, self.work, str(self.key), reports, attempt=attempt)
 
     def _driver_died(self, sight: Sight) -> DriverDied:
         because = sight.life.because if isinstance(sight.life, Dead) else "it was given up"

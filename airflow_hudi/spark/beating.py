@@ -87,7 +87,8 @@ class Beating:
     def _end_driver(self) -> None:
         self.is_told_to_stop = True
         if self.on_stop is not None:
-            self.on_stop()
+            # Beside the rest: Java may not answer, or say no, and the driver must end all the same.
+            threading.Thread(target=self.on_stop, name="stopping", daemon=True).start()
         os.kill(os.getpid(), signal.SIGTERM)
         if not self._ended.wait(_GRACE_SECONDS):
             os._exit(1)

@@ -38,10 +38,13 @@ def undo_dead_first_write(job: Job, table: Table, options: Mapping[str, str]) ->
         return
     patience = heartbeat_policy(options).tolerance + _SPARE
     until = time.monotonic() + patience.total_seconds()
+    awaited = ""
     while pending and (alive := _alive(table, pending, options)):
         if time.monotonic() > until:
             raise FirstWriteInProgress(table.uri, alive[0].requested_at)
-        job.say(f"waiting for the first write {alive[0].requested_at} to commit or to fall silent")
+        if alive[0].requested_at != awaited:
+            awaited = alive[0].requested_at
+            job.say(f"waiting for the first write {awaited} to commit or to fall silent")
         time.sleep(_PAUSE)
         pending = _pending(table)
     for instant in pending:

@@ -54,7 +54,7 @@ def ingest(job: Job) -> JobReport:
     before = load_evidence(open_storage(spec.table), work, str(spec.key))
     if before is not None:
         said = f"this job's commit {before.instant.requested_at} is on the timeline already"
-        return job.nothing_to_do(said, instant=before.instant.requested_at, rows=before.rows)
+        return job.done(said, instant=before.instant.requested_at, rows=before.rows)
     frame = _rows(job, work, table)
     if frame is None:
         return job.nothing_to_do(f"{work.source or spec.table} has no rows")
@@ -70,9 +70,9 @@ def ingest(job: Job) -> JobReport:
     )
     evidence = load_evidence(open_storage(spec.table), work, str(spec.key))
     rows = None if evidence is None else evidence.rows
-    return job.done(
-        f"{work.operation.value} committed as {instant}: {rows}", instant=instant, rows=rows
-    )
+    counted = "" if rows is None else f": {rows}"
+    said = f"{work.operation.value} committed as {instant}{counted}"
+    return job.done(said, instant=instant, rows=rows)
 
 
 def _existing(uri: str) -> Table | None:
@@ -103,6 +103,8 @@ def _rows(job: Job, work: IngestWork, table: Table | None) -> DataFrame | None:
     if table is not None and not work.operation.takes_rows:
         return _no_rows_of(job.spark, table) if written else None
     frame = _read(job.spark, work)
+    if frame is None:
+        return None
     check_columns(work, None if table is None else table.properties, frame.columns)
     if table is not None and written:
         columns = _columns(_no_rows_of(job.spark, table))
@@ -121,7 +123,8 @@ def _was_written(table: Table) -> bool:
     return len(load_timeline(table).completed().writes()) > 0
 
 
-def _read(spark: SparkSession, work: IngestWork) -> DataFrame:
+def _read(spark: SparkSession, work: IngestWork) -> DataFrame | None:
+    """The rows of the source; None where there is none and that is to be passed over."""
     from pyspark.errors import AnalysisException  # noqa: PLC0415 - PySpark is on drivers only
 
     source = work.source
@@ -133,9 +136,11 @@ def _read(spark: SparkSession, work: IngestWork) -> DataFrame:
     try:
         return reader.load(source.path)
     except AnalysisException as error:
-        if error.getErrorClass() in ("PATH_NOT_FOUND", "UNABLE_TO_INFER_SCHEMA"):
-            raise SourceMissing(source.path) from error
-        raise
+        if error.getErrorClass() not in ("PATH_NOT_FOUND", "UNABLE_TO_INFER_SCHEMA"):
+            raise
+        if work.when_empty is WhenEmpty.SKIP:
+            return None
+        raise SourceMissing(source.path) from error
 
 
 def _reader_options(source: FileSource) -> dict[str, str]:

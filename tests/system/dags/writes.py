@@ -8,6 +8,7 @@ from typing import Any
 
 from airflow.sdk import DAG
 
+from airflow_hudi.core.config import HeartbeatKey
 from airflow_hudi.core.ingestion import NewTable
 from airflow_hudi.operators.ingestion import HudiIngestOperator
 
@@ -21,6 +22,13 @@ select if(id = 0, 'a', 'b') as id, bigint(1) as version, replace(
 from range(0, 2, 1, 1)
 """
 
+# What a dead first write left is rolled back when its heartbeat has expired: here after ten
+# seconds, by default after two minutes.
+BEATS = {
+    HeartbeatKey.INTERVAL_MILLIS.value: "2000",
+    HeartbeatKey.TOLERABLE_MISSES.value: "5",
+}
+
 
 def one_write(dag_id: str, **arguments: Any) -> DAG:
     """Two rows into a new table, named like the DAG."""
@@ -33,6 +41,7 @@ def one_write(dag_id: str, **arguments: Any) -> DAG:
             operation="bulk_insert",
             sql=ROWS,
             create=NewTable(keys=("id",), ordering=("version",)),
+            options=BEATS,
             retry_delay=timedelta(seconds=1),
             **arguments,
         )
