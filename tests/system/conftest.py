@@ -31,10 +31,16 @@ def witness(airflow: RunningAirflow) -> Iterator[Witness]:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def quiet(airflow: RunningAirflow, witness: Witness) -> dict[str, Run]:
-    """Runs that need nobody: begun first, looked at last, at work while others are disturbed."""
+def begun(airflow: RunningAirflow, witness: Witness) -> dict[str, Run]:
+    """Runs that go on by themselves while others are disturbed, each until its test looks at it.
+
+    Some need nobody at all; in the others the driver stops in the middle of its write.
+    """
     assert witness
     landing = airflow.warehouse / "landing"
     landing.mkdir()
     pq.write_table(pa.table({"version": [1], "status": ["placed"]}), landing / "no_key.parquet")
-    return {dag_id: airflow.trigger(dag_id) for dag_id in ("life", "mapped", "no_key")}
+    runs = {dag_id: airflow.trigger(dag_id) for dag_id in ("life", "mapped", "no_key")}
+    for dag_id in ("died", "cleared", "cleared_deferred", "marked", "marked_deferred"):
+        runs[dag_id] = airflow.trigger(dag_id, slow_at_first=True)
+    return runs

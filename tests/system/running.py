@@ -225,6 +225,7 @@ def _environment(place: Place, port: int) -> dict[str, str]:
         **{name: json.dumps(fields) for name, fields in connections.items()},
         "TESTED_WAREHOUSE": str(place.lake),
         "AIRFLOW__CORE__DAGS_FOLDER": str(_DAGS),
+        "AIRFLOW__CORE__PARALLELISM": "6",
         "AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_ALL_ADMINS": "True",
         "AIRFLOW__CORE__EXECUTION_API_SERVER_URL": f"{url}/execution/",
         "AIRFLOW__API__BASE_URL": url,

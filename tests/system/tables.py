@@ -13,6 +13,7 @@ from airflow_hudi.core.commits import load_commit
 from airflow_hudi.core.defects import Defect
 from airflow_hudi.core.errors import PropertiesUnreadable, TableNotFound
 from airflow_hudi.core.ingestion import JOB_METADATA_KEY
+from airflow_hudi.core.instants import State
 from airflow_hudi.core.table import open_table
 from airflow_hudi.core.timeline import load_timeline
 
@@ -39,10 +40,11 @@ def commits(table: Path) -> list[str | None]:
     return made
 
 
-def has_pending_write(table: Path) -> bool:
-    """Whether a write has begun and is not committed."""
+def is_half_written(table: Path) -> bool:
+    """Whether a write has left a data file, and no commit."""
     try:
-        timeline = load_timeline(open_table(str(table)))
+        pending = load_timeline(open_table(str(table))).pending().writes()
     except (TableNotFound, PropertiesUnreadable):  # it is just coming into being
         return False
-    return len(timeline.pending().writes()) > 0
+    is_writing = any(instant.state is State.INFLIGHT for instant in pending)
+    return is_writing and any(table.glob("*.parquet"))

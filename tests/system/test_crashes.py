@@ -9,8 +9,8 @@ from datetime import datetime
 import pytest
 
 from tests.system.drivers import Witness, kill_task, seated
-from tests.system.running import RunningAirflow, until
-from tests.system.tables import WRITTEN, commits, has_pending_write, rows
+from tests.system.running import Run, RunningAirflow, until
+from tests.system.tables import WRITTEN, commits, is_half_written, rows
 
 pytestmark = pytest.mark.spark
 
@@ -58,12 +58,12 @@ def test_a_retry_returns_the_report_of_a_driver_that_ended_unwatched(
 
 
 def test_a_half_written_commit_stays_invisible_and_the_retry_writes_anew(
-    airflow: RunningAirflow, witness: Witness
+    airflow: RunningAirflow, witness: Witness, begun: dict[str, Run]
 ) -> None:
     table = airflow.warehouse / "died"
-    task = airflow.trigger("died", slow_at_first=True).task("write")
+    task = begun["died"].task("write")
     driver = seated(task)
-    until(lambda: has_pending_write(table), "the first driver is writing")
+    until(lambda: is_half_written(table), "the first driver is writing")
 
     driver.hold()
     kill_task(task, driver)

@@ -8,8 +8,8 @@ import time
 import pytest
 
 from tests.system.drivers import Witness, seated
-from tests.system.running import RunningAirflow, until
-from tests.system.tables import WRITTEN, commits, has_pending_write, rows
+from tests.system.running import Run, RunningAirflow, until
+from tests.system.tables import WRITTEN, commits, is_half_written, rows
 
 pytestmark = pytest.mark.spark
 
@@ -19,12 +19,12 @@ GONE_WITHIN = 60.0
 
 @pytest.mark.parametrize("dag_id", ["cleared", "cleared_deferred"])
 def test_clearing_ends_the_driver_before_another_one_starts(
-    airflow: RunningAirflow, witness: Witness, dag_id: str
+    airflow: RunningAirflow, witness: Witness, begun: dict[str, Run], dag_id: str
 ) -> None:
     table = airflow.warehouse / dag_id
-    task = airflow.trigger(dag_id, slow_at_first=True).task("write")
+    task = begun[dag_id].task("write")
     driver = seated(task)
-    until(lambda: has_pending_write(table), "the first driver is writing")
+    until(lambda: is_half_written(table), "the first driver is writing")
     if dag_id == "cleared_deferred":
         task.reaches("deferred")
 
@@ -42,12 +42,12 @@ def test_clearing_ends_the_driver_before_another_one_starts(
 
 @pytest.mark.parametrize("dag_id", ["marked", "marked_deferred"])
 def test_marking_failed_ends_the_driver(
-    airflow: RunningAirflow, witness: Witness, dag_id: str
+    airflow: RunningAirflow, witness: Witness, begun: dict[str, Run], dag_id: str
 ) -> None:
     table = airflow.warehouse / dag_id
-    task = airflow.trigger(dag_id, slow_at_first=True).task("write")
+    task = begun[dag_id].task("write")
     driver = seated(task)
-    until(lambda: has_pending_write(table), "the driver is writing")
+    until(lambda: is_half_written(table), "the driver is writing")
     if dag_id == "marked_deferred":
         task.reaches("deferred")
     else:

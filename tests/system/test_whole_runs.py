@@ -16,9 +16,9 @@ pytestmark = pytest.mark.spark
 
 
 @pytest.fixture(scope="module")
-def life(quiet: dict[str, Run]) -> Run:
+def life(begun: dict[str, Run]) -> Run:
     """The run in which a table is filled, changed and compacted; over when its last task is."""
-    run = quiet["life"]
+    run = begun["life"]
     assert run.task("execute").ends(within=240) == "success"
     return run
 
@@ -84,10 +84,10 @@ def test_the_table_s_asset_tells_instant_and_rows_to_whoever_waits_for_it(
 
 
 def test_mapped_tasks_write_a_table_each_and_are_named_after_it(
-    airflow: RunningAirflow, quiet: dict[str, Run]
+    airflow: RunningAirflow, begun: dict[str, Run]
 ) -> None:
     for index, table in enumerate(("north", "south")):
-        task = quiet["mapped"].task("fill", index)
+        task = begun["mapped"].task("fill", index)
         assert task.ends(within=240) == "success"
         assert task.facts()["rendered_map_index"] == table
         assert task.xcom()["table"] == str(airflow.warehouse / table)
@@ -99,9 +99,9 @@ def test_mapped_tasks_write_a_table_each_and_are_named_after_it(
 
 
 def test_a_source_without_its_key_fails_at_once_and_says_so(
-    airflow: RunningAirflow, quiet: dict[str, Run]
+    airflow: RunningAirflow, begun: dict[str, Run]
 ) -> None:
-    task = quiet["no_key"].task("write")
+    task = begun["no_key"].task("write")
     assert task.ends() == "failed"
     assert task.facts()["try_number"] == 1  # of three
     assert "the source has no column id (key); it has version, status" in task.log(1)

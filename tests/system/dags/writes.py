@@ -12,12 +12,12 @@ from airflow_hudi.core.config import HeartbeatKey
 from airflow_hudi.core.ingestion import NewTable
 from airflow_hudi.operators.ingestion import HudiIngestOperator
 
-# A row of the first try waits ten minutes between its instant's beginning and its commit, where the
+# A row of the first try waits an hour between its instant's beginning and its commit, where the
 # run asks for it; that is where a test can meet the driver, whatever the speed of the machine.
 ROWS = """
 select if(id = 0, 'a', 'b') as id, bigint(1) as version, replace(
   java_method('java.lang.Thread', 'sleep', id *
-    {{ 600000 if params.slow_at_first and ti.try_number == 1 else 0 }}L),
+    {{ 3600000 if params.slow_at_first and ti.try_number == 1 else 0 }}L),
   'null', 'placed') as status
 from range(0, 2, 1, 1)
 """
