@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The modules behind `make demo` and `make ui`, called as make calls them, in a folder of a test."""
+"""The modules behind `make demo` and `make ui`, called as make does, in a test's own folder."""
 
 from __future__ import annotations
 

@@ -26,9 +26,9 @@ def test_the_demo_tells_a_true_story(tmp_path: Path) -> None:
     place = Place(tmp_path.resolve())
     with started("demo.run", place) as demo:
         code, said = demo.ends(within=900)
+        assert code == 0, said
+        assert processes_of(place) == []
 
-    assert code == 0, said
-    assert processes_of(place) == []
     assert re.findall(NOISE, said) == []
     ended = re.findall(r"^  ✓ (\w+)  done in ", said, re.MULTILINE)
     assert (ended[0], ended[-1], len(ended)) == ("land_batches", "compare", 8)

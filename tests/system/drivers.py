@@ -3,19 +3,19 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import threading
 from collections import defaultdict
-from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 import psutil
 
 from airflow_hudi.core.attempts import Attempt, Launched
-from airflow_hudi.core.control import AttemptFolder, JobFolder
-from airflow_hudi.core.storage import open_storage
+from airflow_hudi.core.control import JobFolder
 from airflow_hudi.hooks.processes import members, process_lives
 from tests.system.running import Task, until, visible
 
@@ -88,6 +88,7 @@ class Witness:
 
     def __init__(self, warehouse: Path) -> None:
         self._control = warehouse / ".hudi_control"
+        self._seats: dict[Path, int] = {}
         self._most: dict[str, int] = defaultdict(int)
         self._shown: dict[int, str] = {}
         self._ended = threading.Event()
@@ -107,33 +108,45 @@ class Witness:
         self._thread.join()
 
     def _watch(self) -> None:
-        while not self._ended.wait(0.1):
-            for job in self._jobs():
-                alive = [driver for driver in self._seated(job) if driver.is_alive]
-                self._most[job.path] = max(self._most[job.path], len(alive))
-                for driver in alive:
-                    self._look_at(driver)
+        while not self._ended.wait(0.2):
+            self._note_seats()
+            alive: dict[str, int] = defaultdict(int)
+            processes = _processes_by_session()
+            for attempt, session in self._seats.items():
+                pids = [pid for pid in processes[session] if _is_alive(pid)]
+                if pids:
+                    alive[attempt.parent.relative_to(self._control).as_posix()] += 1
+                    self._look_at(pids)
+            for job, drivers in alive.items():
+                self._most[job] = max(self._most[job], drivers)
 
-    def _jobs(self) -> Iterator[JobFolder]:
-        storage = open_storage(str(self._control))
-        for path in self._control.glob("jobs/*/*/*"):
-            yield JobFolder(storage, path.relative_to(self._control).as_posix())
+    def _note_seats(self) -> None:
+        for attempt in self._control.glob("jobs/*/*/*/*"):
+            files = [attempt / "seat.json", attempt / "launched.json"]
+            if attempt not in self._seats and all(file.exists() for file in files):
+                seat, launched = (json.loads(file.read_text()) for file in files)
+                if seat["pid"] is not None:
+                    self._seats[attempt] = launched["pid"]
 
-    def _seated(self, job: JobFolder) -> Iterator[Driver]:
-        for number in range(1, job.latest_number() + 1):
-            attempt = _known(job.attempt(number))
-            if attempt is not None and attempt.launched is not None and attempt.is_seated:
-                yield Driver(attempt.launched)
-
-    def _look_at(self, driver: Driver) -> None:
-        for pid in members(driver.session):
+    def _look_at(self, pids: list[int]) -> None:
+        for pid in pids:
             if pid not in self._shown:
                 self._shown[pid] = visible(pid)
 
 
-def _known(files: AttemptFolder) -> Attempt | None:
-    """None where it is just coming into being."""
-    return files.load() if any(files.storage.list_folder(files.path).files) else None
+def _processes_by_session() -> dict[int, list[int]]:
+    found: dict[int, list[int]] = defaultdict(list)
+    for pid in psutil.pids():
+        with suppress(ProcessLookupError):
+            found[os.getsid(pid)].append(pid)
+    return found
+
+
+def _is_alive(pid: int) -> bool:
+    try:
+        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
 
 
 def _is_stopped(pid: int) -> bool:
@@ -145,7 +158,5 @@ def _is_stopped(pid: int) -> bool:
 
 def _signal(pids: list[int], number: signal.Signals) -> None:
     for pid in pids:
-        try:
+        with suppress(ProcessLookupError):
             os.kill(pid, number)
-        except ProcessLookupError:
-            continue

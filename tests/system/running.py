@@ -36,7 +36,7 @@ def until(condition: Callable[[], T | None], what: str, *, within: float = 240.0
     end = time.monotonic() + within
     while not (given := condition()):
         assert time.monotonic() < end, f"{within:.0f} s and still not: {what}"
-        time.sleep(0.2)
+        time.sleep(0.5)
     return given
 
 
@@ -169,6 +169,12 @@ class Task:
 
         return until(ended, f"{self.key} has ended", within=within)
 
+    def ended_at(self, try_number: int) -> datetime | None:
+        """When Airflow took this try for ended."""
+        tries = self.run.airflow.get(f"{self.path}/tries")["task_instances"]
+        ends = [each["end_date"] for each in tries if each["try_number"] == try_number]
+        return datetime.fromisoformat(ends[0]) if ends and ends[0] else None
+
     def reaches(self, state: str) -> None:
         until(lambda: self.state == state, f"{self.key} is {state}")
 
@@ -225,7 +231,7 @@ def _environment(place: Place, port: int) -> dict[str, str]:
         **{name: json.dumps(fields) for name, fields in connections.items()},
         "TESTED_WAREHOUSE": str(place.lake),
         "AIRFLOW__CORE__DAGS_FOLDER": str(_DAGS),
-        "AIRFLOW__CORE__PARALLELISM": "6",
+        "AIRFLOW__CORE__PARALLELISM": "8",
         "AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_ALL_ADMINS": "True",
         "AIRFLOW__CORE__EXECUTION_API_SERVER_URL": f"{url}/execution/",
         "AIRFLOW__API__BASE_URL": url,
