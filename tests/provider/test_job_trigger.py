@@ -17,7 +17,7 @@ from tests.provider.stand_in_driver import APPLICATION, Part
 
 
 def deferred(operator: Any) -> Any:
-    from airflow.sdk.exceptions import TaskDeferred  # noqa: PLC0415 - slow
+    from airflow.providers.common.compat.sdk import TaskDeferred  # noqa: PLC0415 - slow
 
     with pytest.raises(TaskDeferred) as raised:
         operator.execute({"ti": FakeTask(task=operator)})
@@ -97,7 +97,7 @@ def test_a_failed_job_fails_the_task(stage: Stage) -> None:
 
 
 def test_a_job_whose_time_is_up_is_ended(stage: Stage) -> None:
-    from airflow.sdk.exceptions import AirflowTaskTimeout  # noqa: PLC0415 - slow
+    from airflow.providers.common.compat.sdk import AirflowTaskTimeout  # noqa: PLC0415 - slow
 
     stage.play(Part(waits=True))
     operator = an_operator(READ, deferrable=True, execution_timeout=timedelta(minutes=5))
@@ -117,7 +117,7 @@ def test_a_job_whose_time_is_up_is_ended(stage: Stage) -> None:
 
 
 def test_a_retry_after_the_time_was_up_begins_anew(stage: Stage) -> None:
-    from airflow.sdk.exceptions import AirflowTaskTimeout  # noqa: PLC0415 - slow
+    from airflow.providers.common.compat.sdk import AirflowTaskTimeout  # noqa: PLC0415 - slow
 
     stage.play(Part(waits=True))
     operator = an_operator(READ, deferrable=True)

@@ -182,7 +182,7 @@ def test_a_driver_that_was_just_being_started_is_ended_as_well(
 
 
 def test_a_task_whose_time_is_up_ends_its_driver(stage: Stage) -> None:
-    from airflow.sdk.exceptions import AirflowTaskTimeout  # noqa: PLC0415 - slow
+    from airflow.providers.common.compat.sdk import AirflowTaskTimeout  # noqa: PLC0415 - slow
 
     def time_is_up(key: str) -> None:
         if key == "application_id":

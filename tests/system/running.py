@@ -123,6 +123,11 @@ class Run:
     def path(self) -> str:
         return f"/dags/{self.dag_id}/dagRuns/{quote(self.run_id, safe='')}"
 
+    def is_over(self) -> None:
+        """Wait for its end; a task that is cleared while its run ends is never started."""
+        over = ("success", "failed")
+        until(lambda: self.airflow.get(self.path)["state"] in over, f"{self.run_id} is over")
+
     def task(self, task_id: str, map_index: int = NOT_MAPPED) -> Task:
         return Task(self, task_id, map_index)
 
