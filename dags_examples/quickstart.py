@@ -76,7 +76,7 @@ def hudi_quickstart() -> None:
     place = HudiIngestOperator(
         task_id="place_orders",
         table=table,
-        operation="insert",
+        operation="upsert",
         source="{{ ti.xcom_pull(task_ids='land_batches')['placed'] }}",
         source_format="json",
         create=NewTable(

@@ -259,7 +259,10 @@ class HudiJobOperator(BaseOperator):
                 raise AirflowSkipException(said)
             self.log.info("%s", said)
             return data
-        self.log.info("done: %s", report.summary)
+        if self._running is None:  # no driver has said it
+            self.log.info("done: %s", report.summary)
+        elif report.instant is not None:
+            self.log.info("the table's timeline confirms it: %s", report.instant)
         announce(context, report)
         return data
 
