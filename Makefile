@@ -18,6 +18,7 @@ CODE := airflow_hudi dags_examples spark_jobs demo tests benchmarks
 
 export SPARK_LOCAL_IP := 127.0.0.1
 export UV_NO_PROGRESS := 1
+export UV_COMPILE_BYTECODE := 1
 
 .PHONY: help
 help: ## show this list
