@@ -104,8 +104,6 @@ def airflow_environment(place: Place, environ: Mapping[str, str]) -> dict[str, s
         **_spark_of_this_python(),
         # Small data: a JVM that starts quickly is worth more than one that runs fast.
         _SPARK_OPTIONS: " ".join(filter(None, (environ.get(_SPARK_OPTIONS), QUICK_START))),
-        "SPARK_LAUNCHER_OPTS": QUICK_START,
-        "SPARK_CONF_DIR": str(ROOT / "demo" / "spark"),
         "SPARK_LOCAL_IP": "127.0.0.1",
         **_no_proxy_to_ourselves(environ),
         "SPT_NOENV": "1",  # a process that gives itself a title is to keep its mark

@@ -14,10 +14,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from airflow_hudi.core.checksums import content_of
-from airflow_hudi.core.control import job_folder
+from airflow_hudi.core.control import JobFolder, job_folder
 from airflow_hudi.core.ingestion import FileSource, IngestWork, NewTable, Operation, SourceFormat
 from airflow_hudi.core.jobs import JobArguments, JobKey, JobReport, JobSpec, Work
 from airflow_hudi.core.locks import LockKind, LockSettings
@@ -48,7 +48,9 @@ def rows(ids: str, *, region: str = "eu", ts: int = 1, v: str = "a") -> list[Row
     return [{"id": key, "region": region, "ts": ts, "v": v} for key in ids]
 
 
-def run_job(spark: SparkSession, script: str, argv: list[str]) -> None:
+def run_job(
+    spark: SparkSession, script: str, argv: list[str], *, cancel_before_commit: bool
+) -> None:
     """The driver's part, in the engine's process."""
     from airflow_hudi.spark.compaction import compact  # noqa: PLC0415 - only there
     from airflow_hudi.spark.ingestion import ingest  # noqa: PLC0415
@@ -56,7 +58,28 @@ def run_job(spark: SparkSession, script: str, argv: list[str]) -> None:
     from airflow_hudi.spark.runner import run_attempt  # noqa: PLC0415
 
     work = {"ingestion": ingest, "compaction": compact, "reading": read}
-    run_attempt(JobArguments.from_argv(argv), work[script])
+    arguments = JobArguments.from_argv(argv)
+    run = work[script]
+    run_attempt(
+        arguments, _cancelled_at_its_commit(run, arguments) if cancel_before_commit else run
+    )
+
+
+def _cancelled_at_its_commit(run: Any, arguments: JobArguments) -> Any:
+    """The same work, cancelled by somebody else just when it asks whether it may commit."""
+    control = JobFolder(open_storage(arguments.control), arguments.folder)
+
+    def cancelled(job: Any) -> JobReport:
+        ask = job.beating.check
+
+        def cancel_and_ask() -> None:
+            control.attempt(arguments.attempt).cancel()
+            ask()
+
+        job.beating.check = cancel_and_ask
+        return cast("JobReport", run(job))
+
+    return cancelled
 
 
 SCRIPTS = {"ingest": "ingestion", "compaction": "compaction", "read": "reading"}
@@ -89,11 +112,12 @@ class Bench:
         job = job_folder(LocalStorage(self.folder / "control"), key)
         attempt = job.attempt(job.latest_number() + 1)
         attempt.submit(self._spec(key, attempt.number, work))
-        if self.cancel_before_commit:
-            attempt.cancel()
         arguments = JobArguments(str(self.folder / "control"), key.folder, attempt.number)
         self.engine.call(
-            "tests.spark.bench:run_job", script=SCRIPTS[work.KIND], argv=arguments.to_argv()
+            "tests.spark.bench:run_job",
+            script=SCRIPTS[work.KIND],
+            argv=arguments.to_argv(),
+            cancel_before_commit=self.cancel_before_commit,
         )
         report = attempt.load_report()
         assert report is not None
