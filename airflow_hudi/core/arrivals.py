@@ -245,9 +245,9 @@ def _facts(commit: CommitMetadata) -> CommitFacts:
     return CommitFacts(
         operation=commit.operation,
         partitions=tuple(sorted({group.partition for group in commit.file_groups})),
-        inserts=sum(stat.inserts for stat in commit.stats),
-        updates=sum(stat.updates for stat in commit.stats),
-        deletes=sum(stat.deletes for stat in commit.stats),
+        inserts=commit.inserts,
+        updates=commit.updates,
+        deletes=commit.deletes,
     )
 
 

@@ -59,6 +59,21 @@ class CommitMetadata:
         return self.extra.get(SCHEMA) or None
 
     @property
+    def inserts(self) -> int:
+        """How many rows it added, over all files."""
+        return sum(stat.inserts for stat in self.stats)
+
+    @property
+    def updates(self) -> int:
+        """How many rows it changed, over all files."""
+        return sum(stat.updates for stat in self.stats)
+
+    @property
+    def deletes(self) -> int:
+        """How many rows it removed, over all files."""
+        return sum(stat.deletes for stat in self.stats)
+
+    @property
     def file_groups(self) -> tuple[FileGroupId, ...]:
         """The file groups it wrote to or replaced, sorted."""
         written = {stat.file_group for stat in self.stats}

@@ -30,6 +30,9 @@ Work: TypeAlias = IngestWork | CompactionWork | ReadWork
 """What a job does to its table."""
 
 NOT_MAPPED = -1
+PROGRESS = "» "
+"""Lines of a driver's output that begin so are meant for people."""
+
 _LONGEST_NAME = 150
 _DIGEST = 12
 

@@ -143,9 +143,9 @@ def _with_commit(table: Table, timeline: Timeline, instant: Instant) -> Evidence
 def row_counts(commit: CommitMetadata) -> RowCounts:
     """What a commit did to rows, summed over its files."""
     return RowCounts(
-        inserted=sum(stat.inserts for stat in commit.stats),
-        updated=sum(stat.updates for stat in commit.stats),
-        deleted=sum(stat.deletes for stat in commit.stats),
+        inserted=commit.inserts,
+        updated=commit.updates,
+        deleted=commit.deletes,
         written=sum(stat.writes for stat in commit.stats),
     )
 

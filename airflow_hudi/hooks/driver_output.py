@@ -7,9 +7,9 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from airflow_hudi.core.jobs import PROGRESS
 from airflow_hudi.core.redaction import redacted
 
-_PROGRESS = "» "
 _TAIL = 20_000
 # What every driver prints at its start and nobody needs.
 _NOISE = re.compile(
@@ -33,7 +33,7 @@ class DriverOutput:
         for line in self._read():
             text = redacted(line.decode(errors="replace").rstrip())
             if not _NOISE.search(text):
-                yield text.removeprefix(_PROGRESS)
+                yield text.removeprefix(PROGRESS)
 
     def last_lines(self, count: int = 20) -> str:
         """The end of the output, for an error that has nothing better to show."""
@@ -44,7 +44,7 @@ class DriverOutput:
         except OSError:
             return ""
         lines = redacted(data.decode(errors="replace")).splitlines()
-        kept = [line.removeprefix(_PROGRESS) for line in lines if not _NOISE.search(line)]
+        kept = [line.removeprefix(PROGRESS) for line in lines if not _NOISE.search(line)]
         return "\n".join(kept[-count:])
 
     def _read(self) -> list[bytes]:

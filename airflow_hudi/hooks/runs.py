@@ -209,16 +209,14 @@ class JobRun:
         if sight.attempt.report is None and not self.folder.give_up(sight.attempt, host_id()):
             sight = look(files, self.patience)  # it was not dead at all, and has said how it ended
         evidence = self._evidence(files.number)
-        if sight.attempt.report is None:
-            if evidence is None:
-                raise self._driver_died(sight)
-            move = Start(files.number, "")
-            report = self._report(move, Outcome.DONE, f"{evidence.instant} is there", evidence)
-        else:
-            files.deliver()
-            report = settle(sight.attempt.report, self.work, evidence)
-        files.deliver()
-        return report
+        report = sight.attempt.report
+        if report is None and evidence is None:
+            raise self._driver_died(sight)
+        files.deliver()  # before it is judged: a failure that was raised is a result, too
+        if report is not None:
+            return settle(report, self.work, evidence)
+        said = f"{evidence.instant} is there" if evidence else ""
+        return self._report(Start(files.number, ""), Outcome.DONE, said, evidence)
 
     def _evidence(self, attempt: int) -> Evidence | None:
         reports = self.folder.load_reports()

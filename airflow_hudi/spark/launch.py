@@ -72,21 +72,21 @@ def plan_launch(script: str, work: Work, settings: HudiSettings, conf: Mapping[s
 
 def launch_conf(release: str, conf: Mapping[str, str]) -> dict[str, str]:
     """The Spark settings of a driver with this Hudi release."""
-    options = [
-        f"-D{RELEASE_PROPERTY}={release}",
-        *HUDI_JVM_OPTIONS,
-        *log_options(),
-        conf.get(_JVM_OPTIONS, ""),
-    ]
     return {
         **HUDI_SESSION_CONF,
         "spark.ui.showConsoleProgress": "false",
         **conf,
-        _JVM_OPTIONS: " ".join(filter(None, options)),
+        **jvm_options(release, conf),
     }
 
 
-def log_options() -> list[str]:
+def jvm_options(release: str, conf: Mapping[str, str]) -> dict[str, str]:
+    """The setting with the driver JVM's options: ours, and behind them the user's."""
+    own = [f"-D{RELEASE_PROPERTY}={release}", *HUDI_JVM_OPTIONS, *_log_options()]
+    return {_JVM_OPTIONS: " ".join(filter(None, [*own, conf.get(_JVM_OPTIONS, "")]))}
+
+
+def _log_options() -> list[str]:
     """JVM options for our log settings: warnings, and no flood of Spark's own steps."""
     # Inside a zip there is no file to point at; Spark's own log settings then stay.
     if not _LOG_SETTINGS.is_file():

@@ -31,6 +31,7 @@ from airflow_hudi.core.hosts import host_id
 from airflow_hudi.core.job_errors import JobCancelled, JobSuperseded
 from airflow_hudi.core.jobs import (
     EXIT_NOT_WORTH_RETRYING,
+    PROGRESS,
     JobArguments,
     JobReport,
     JobSpec,
@@ -47,9 +48,6 @@ if TYPE_CHECKING:
     from airflow_hudi.spark.engine.protocol import Engine
 
 _PAUSES = (1, 5, 15, 30)
-
-PROGRESS = "» "
-"""Lines of a driver's output that begin so are meant for people."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,20 +12,17 @@ from typing import TYPE_CHECKING
 from airflow_hudi.core.errors import EnvironmentProblem
 from airflow_hudi.spark.engine.bundles import bundle_jar
 from airflow_hudi.spark.engine.session_conf import (
-    HUDI_JVM_OPTIONS,
     HUDI_SESSION_CONF,
     RELEASE_PROPERTY,
 )
 from airflow_hudi.spark.java import check_pyspark, find_java
-from airflow_hudi.spark.launch import log_options
+from airflow_hudi.spark.launch import jvm_options
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 QUICK_START = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 """JVM flags that halve the start of a small session; for tests, not for large data."""
-
-_JVM_OPTIONS = "spark.driver.extraJavaOptions"
 
 
 def local_session(
@@ -58,8 +55,6 @@ def local_session(
 
 def session_conf(release: str, *, jar: Path, extra: Mapping[str, str]) -> dict[str, str]:
     """All settings of a local session, as values: `extra` last, but our JVM options stay."""
-    own = [f"-D{RELEASE_PROPERTY}={release}", *HUDI_JVM_OPTIONS, *log_options()]
-    options = [*own, extra.get(_JVM_OPTIONS, "")]
     return {
         **HUDI_SESSION_CONF,
         # In both: with spark.jars alone the classes sit in a second class loader, which the JVM
@@ -73,7 +68,7 @@ def session_conf(release: str, *, jar: Path, extra: Mapping[str, str]) -> dict[s
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         **extra,
-        _JVM_OPTIONS: " ".join(filter(None, options)),
+        **jvm_options(release, extra),
     }
 
 
