@@ -32,13 +32,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from unittest import mock
 
-from airflow_hudi.core.compaction import CompactionWork, Mode
 from airflow_hudi.core.connection import HudiSettings
 from airflow_hudi.core.control import job_folder
 from airflow_hudi.core.ingestion import NewTable
 from airflow_hudi.core.jobs import JobArguments, JobKey, JobSpec, Outcome
 from airflow_hudi.core.locks import LockSettings
 from airflow_hudi.core.properties import TableType
+from airflow_hudi.core.services.kinds import Mode
+from airflow_hudi.core.services.policies import CompactionPolicy
+from airflow_hudi.core.services.works import ServiceWork
 from airflow_hudi.core.storage import LocalStorage
 from airflow_hudi.spark.launch import driver_environment, plan_launch
 from tests.spark.bench import SMALL, Bench, rows
@@ -110,7 +112,7 @@ def one_round(made: Bench, number: int) -> Round:
 
 def time_bare(bench: Bench) -> tuple[float]:
     """The spec is there already; from the command to its end."""
-    work = CompactionWork(Mode.BOTH, options=dict(SMALL))
+    work = ServiceWork(CompactionPolicy(), Mode.BOTH, options=dict(SMALL))
     control, key = bench.folder / "control", JobKey("benchmark", "bare", "compact")
     files = job_folder(LocalStorage(control), key).attempt(1)
     now = datetime.now(tz=timezone.utc)

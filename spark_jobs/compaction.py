@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-from airflow_hudi.spark.compaction import compact
 from airflow_hudi.spark.runner import main
+from airflow_hudi.spark.services import serve
 
 if __name__ == "__main__":
-    main(compact)
+    main(serve)

@@ -13,9 +13,6 @@ if TYPE_CHECKING:  # for type checkers; a test holds it equal to the list below
     from airflow_hudi.core.commits import CommitMetadata as CommitMetadata
     from airflow_hudi.core.commits import WriteStat as WriteStat
     from airflow_hudi.core.commits import load_commit as load_commit
-    from airflow_hudi.core.compaction import CompactionPolicy as CompactionPolicy
-    from airflow_hudi.core.compaction import CompactionWork as CompactionWork
-    from airflow_hudi.core.compaction import Mode as Mode
     from airflow_hudi.core.datafiles import BaseFileName as BaseFileName
     from airflow_hudi.core.datafiles import FileGroupId as FileGroupId
     from airflow_hudi.core.datafiles import parse_base_name as parse_base_name
@@ -76,6 +73,15 @@ if TYPE_CHECKING:  # for type checkers; a test holds it equal to the list below
     from airflow_hudi.core.reading import ReadWork as ReadWork
     from airflow_hudi.core.schemas import TableSchema as TableSchema
     from airflow_hudi.core.schemas import load_schema as load_schema
+    from airflow_hudi.core.services.kinds import Mode as Mode
+    from airflow_hudi.core.services.kinds import Service as Service
+    from airflow_hudi.core.services.policies import CleanPolicy as CleanPolicy
+    from airflow_hudi.core.services.policies import ClusteringPolicy as ClusteringPolicy
+    from airflow_hudi.core.services.policies import CompactionPolicy as CompactionPolicy
+    from airflow_hudi.core.services.policies import LogCompactionPolicy as LogCompactionPolicy
+    from airflow_hudi.core.services.policies import RollbackPolicy as RollbackPolicy
+    from airflow_hudi.core.services.works import CleanWork as CleanWork
+    from airflow_hudi.core.services.works import ServiceWork as ServiceWork
     from airflow_hudi.core.storage import Storage as Storage
     from airflow_hudi.core.storage import open_storage as open_storage
     from airflow_hudi.core.table import Table as Table
@@ -93,7 +99,6 @@ if TYPE_CHECKING:  # for type checkers; a test holds it equal to the list below
 
 _PUBLIC = {
     "commits": ("CommitMetadata", "WriteStat", "load_commit"),
-    "compaction": ("CompactionPolicy", "CompactionWork", "Mode"),
     "datafiles": ("BaseFileName", "FileGroupId", "parse_base_name"),
     "defects": ("Defect", "DefectKind"),
     "filegroups": ("FileGroup", "FileSlice"),
@@ -131,6 +136,15 @@ _PUBLIC = {
     "properties": ("TableProperties", "TableType", "load_properties"),
     "reading": ("Reading", "ReadWork"),
     "schemas": ("TableSchema", "load_schema"),
+    "services.kinds": ("Mode", "Service"),
+    "services.policies": (
+        "CleanPolicy",
+        "ClusteringPolicy",
+        "CompactionPolicy",
+        "LogCompactionPolicy",
+        "RollbackPolicy",
+    ),
+    "services.works": ("CleanWork", "ServiceWork"),
     "storage": ("Storage", "open_storage"),
     "table": ("Table", "load_table", "open_table"),
     "timeline": ("Timeline", "load_timeline"),

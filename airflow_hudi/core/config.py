@@ -58,6 +58,34 @@ class WriteKey(str, Enum):
     STREAMING_METADATA = "hoodie.metadata.streaming.write.enabled"
     TABLE_SERVICES = "hoodie.table.services.enabled"
     KEEP_DUPLICATES = "hoodie.merge.allow.duplicate.on.inserts"
+    LOG_COMPACTION = "hoodie.log.compaction.enable"
+    LOG_COMPACTION_BLOCKS = "hoodie.log.compaction.blocks.threshold"
+    LOG_COMPACTION_INLINE = "hoodie.log.compaction.inline"
+    METADATA = "hoodie.metadata.enable"
+
+
+class ClusteringKey(str, Enum):
+    """Keys of a clustering."""
+
+    INLINE = "hoodie.clustering.inline"
+    SCHEDULE_INLINE = "hoodie.clustering.schedule.inline"
+    ASYNC = "hoodie.clustering.async.enabled"
+    TARGET_FILE_BYTES = "hoodie.clustering.plan.strategy.target.file.max.bytes"
+    SMALL_FILE_BYTES = "hoodie.clustering.plan.strategy.small.file.limit"
+    SORT_COLUMNS = "hoodie.clustering.plan.strategy.sort.columns"
+    PARTITIONS = "hoodie.clustering.plan.strategy.partition.selected"
+    MAX_GROUPS = "hoodie.clustering.plan.strategy.max.num.groups"
+
+
+class CleanKey(str, Enum):
+    """Keys of a clean, by the names of 0.x, which 1.x still reads."""
+
+    AUTOMATIC = "hoodie.clean.automatic"
+    POLICY = "hoodie.cleaner.policy"
+    COMMITS = "hoodie.cleaner.commits.retained"
+    HOURS = "hoodie.cleaner.hours.retained"
+    VERSIONS = "hoodie.cleaner.fileversions.retained"
+    INCREMENTAL = "hoodie.cleaner.incremental.mode"
 
 
 class LockKey(str, Enum):

@@ -21,8 +21,9 @@ from airflow_hudi.core.errors import (
     StorageError,
     VersionMismatch,
 )
-from airflow_hudi.core.jobs import JobKey, JobReport, JobSpec, decode, decode_spec, encode
+from airflow_hudi.core.jobs import JobKey, JobReport, JobSpec, decode_spec
 from airflow_hudi.core.storage.base import FileInfo, Storage, Version
+from airflow_hudi.core.values import decode, encode
 
 T = TypeVar("T")
 

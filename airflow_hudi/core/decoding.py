@@ -127,6 +127,27 @@ def _decode_avro(data: bytes) -> object:
         raise Undecodable(f"bad Avro ({_short(error)})") from error
 
 
+def decode_avro_file(data: bytes) -> tuple[dict[str, Any], object, dict[str, str]]:
+    """The one record of an Avro file with the schema and metadata it was written with."""
+    fastavro = _fastavro()
+    try:
+        reader = fastavro.reader(io.BytesIO(data))
+        record = next(iter(reader))
+    except Exception as error:
+        raise Undecodable(f"bad Avro ({_short(error)})") from error
+    own = {key: value for key, value in reader.metadata.items() if not key.startswith("avro.")}
+    return record, reader.writer_schema, own
+
+
+def encode_avro_file(
+    record: Mapping[str, Any], schema: object, metadata: Mapping[str, str]
+) -> bytes:
+    """The way back."""
+    buffer = io.BytesIO()
+    _fastavro().writer(buffer, schema, [record], metadata=dict(metadata))
+    return buffer.getvalue()
+
+
 def _without_defaults(schema: Any) -> Any:
     # Old releases wrote defaults that do not fit their types; decoding needs none of them.
     if isinstance(schema, dict):

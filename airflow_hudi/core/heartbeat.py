@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from airflow_hudi.core.config import HeartbeatKey
-from airflow_hudi.core.instants import InstantTime
+from airflow_hudi.core.instants import Instant, InstantTime
 from airflow_hudi.core.layout import METADATA_FOLDER
 from airflow_hudi.core.table import Table
 
@@ -54,6 +54,24 @@ class Heartbeat:
     def is_expired(self, policy: HeartbeatPolicy, *, now: datetime) -> bool:
         """Whether the writer has been silent for longer than the policy tolerates."""
         return now - self.last_beat > policy.tolerance
+
+
+@dataclass(frozen=True, slots=True)
+class Signs:
+    """Who is alive on the table's instants, and when that was looked at."""
+
+    heartbeats: Mapping[InstantTime, Heartbeat]
+    now: datetime
+    policy: HeartbeatPolicy = field(default_factory=HeartbeatPolicy)
+
+    def live_beat(self, instant: Instant) -> Heartbeat | None:
+        """The heartbeat of whoever works on it, unless it has expired."""
+        beat = self.heartbeats.get(instant.requested_at)
+        return None if beat is None or beat.is_expired(self.policy, now=self.now) else beat
+
+    def expires_at(self, beat: Heartbeat) -> datetime:
+        """When it will count as expired, if it is not renewed."""
+        return beat.last_beat + self.policy.tolerance
 
 
 def load_heartbeats(table: Table) -> dict[InstantTime, Heartbeat]:

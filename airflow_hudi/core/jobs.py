@@ -8,25 +8,25 @@ it has where it runs.
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import Enum
-from typing import TypeAlias, TypeVar
+from typing import TypeAlias
 from urllib.parse import quote
 
 from airflow_hudi import __version__
-from airflow_hudi.core.compaction import CompactionWork
+from airflow_hudi.core.claims import TakeoverPolicy
 from airflow_hudi.core.errors import InvalidInput
 from airflow_hudi.core.ingestion import IngestWork
 from airflow_hudi.core.job_errors import VersionSkew
 from airflow_hudi.core.locks import LockSettings
 from airflow_hudi.core.reading import Reading, ReadWork
-from airflow_hudi.core.values import from_json, to_json
+from airflow_hudi.core.services.rollback import Hold
+from airflow_hudi.core.services.works import CleanWork, ServiceWork
+from airflow_hudi.core.values import from_json, parsed
 
-T = TypeVar("T")
-Work: TypeAlias = IngestWork | CompactionWork | ReadWork
+Work: TypeAlias = IngestWork | ServiceWork | CleanWork | ReadWork
 """What a job does to its table."""
 
 NOT_MAPPED = -1
@@ -80,6 +80,7 @@ class JobSpec:
     lock: LockSettings
     created_at: datetime
     beat_seconds: float = 5.0
+    takeover: TakeoverPolicy = field(default_factory=TakeoverPolicy)
     package: str = __version__
 
 
@@ -129,6 +130,31 @@ class PlanSize:
 
 
 @dataclass(frozen=True, slots=True)
+class RolledBack:
+    """A pending instant that was undone."""
+
+    instant: str
+    action: str
+    rollback: str
+    """The rollback's own instant."""
+    files_deleted: int
+
+
+@dataclass(frozen=True, slots=True)
+class Cleaning:
+    """What a clean did, and what it left alone."""
+
+    rolled_back: tuple[RolledBack, ...] = ()
+    holds: tuple[Hold, ...] = ()
+    """What is pending and was not rolled back, until when, and why."""
+    files_deleted: int = 0
+    retain_from: str | None = None
+    """The earliest instant whose files stay."""
+    spared: tuple[str, ...] = ()
+    """Files that were due, and that a pending plan names."""
+
+
+@dataclass(frozen=True, slots=True)
 class JobReport:
     """How one attempt ended; this is what a task returns."""
 
@@ -143,6 +169,7 @@ class JobReport:
     rows: RowCounts | None = None
     plan: PlanSize | None = None
     reading: Reading | None = None
+    cleaning: Cleaning | None = None
     notes: tuple[str, ...] = ()
     error: ReportedError | None = None
     application_id: str | None = None
@@ -193,33 +220,16 @@ class JobArguments:
         return cls(argv[1], argv[3], int(argv[5]))
 
 
-def encode(value: object) -> bytes:
-    """A spec, report or other value of a job as the bytes of its file."""
-    return json.dumps(to_json(value), indent=1, sort_keys=True).encode()
-
-
-def decode(cls: type[T], data: bytes) -> T:
-    """The value that :func:`encode` wrote; anything else is :class:`InvalidInput`."""
-    return from_json(cls, _parsed(data))
-
-
 def decode_spec(data: bytes) -> JobSpec:
     """A spec from its bytes; one of another version line is :class:`VersionSkew`."""
-    parsed = _parsed(data)
+    read = parsed(data)
     # Looked at alone and first: the rest of it may be unknown to this version.
-    wrote = parsed.get("package") if isinstance(parsed, dict) else None
+    wrote = read.get("package") if isinstance(read, dict) else None
     if not isinstance(wrote, str):
         raise InvalidInput("this is no job spec: it does not say which version wrote it")
     if _line(wrote) != _line(__version__):
         raise VersionSkew(asked_by=wrote, here=__version__)
-    return from_json(JobSpec, parsed)
-
-
-def _parsed(data: bytes) -> object:
-    try:
-        return json.loads(data)
-    except ValueError as error:
-        raise InvalidInput(f"a file of the control folder is damaged: {error}") from error
+    return from_json(JobSpec, read)
 
 
 def _line(version: str) -> tuple[str, ...]:

@@ -201,6 +201,13 @@ def load_plan(table: Table, timeline: Timeline, instant: Instant) -> Plan | Defe
     return plan
 
 
+def decode_plan(action: Action, data: bytes) -> Plan:
+    """A plan from its bytes, Avro or Hudi's own JSON; damage is :class:`Undecodable`."""
+    record = decode_record(data)
+    # A plan that was not published stands for itself, without the request around it.
+    return _clustering(record) if action is Action.CLUSTERING else _DECODERS[action](record)
+
+
 def load_pending_plans(table: Table, timeline: Timeline) -> tuple[PlannedInstant, ...]:
     """Every pending instant that has a plan, with it."""
     return load_plans(table, timeline.pending())
@@ -249,6 +256,10 @@ def _replace(record: Record) -> Plan:
     operation = record.text("operationType")
     if plan is None or operation != CLUSTER:
         return ReplacePlan(operation, record.text_mapping("extraMetadata"))
+    return _clustering(plan)
+
+
+def _clustering(plan: Record) -> ClusteringPlan:
     strategy = plan.record("strategy")
     return ClusteringPlan(
         groups=tuple(map(_clustering_group, plan.records("inputGroups"))),

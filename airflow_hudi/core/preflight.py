@@ -5,21 +5,22 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from airflow_hudi.core.compaction import CompactionWork, Execute, NothingToDo, Signs, choose
-from airflow_hudi.core.defects import Defect
 from airflow_hudi.core.errors import TableNotFound
-from airflow_hudi.core.heartbeat import heartbeat_policy, load_heartbeats
+from airflow_hudi.core.heartbeat import heartbeat_policy
 from airflow_hudi.core.ingestion import IngestWork, check_work
 from airflow_hudi.core.job_errors import WrongTableType
 from airflow_hudi.core.jobs import Work
 from airflow_hudi.core.plans import load_plan
 from airflow_hudi.core.properties import TableType
 from airflow_hudi.core.reading import ReadWork
+from airflow_hudi.core.services.choice import Execute, NothingToDo, Replan, choose
+from airflow_hudi.core.services.kinds import Service
+from airflow_hudi.core.services.view import ServicesView, load_view
+from airflow_hudi.core.services.works import CleanWork, ServiceWork
 from airflow_hudi.core.sources import check_source
 from airflow_hudi.core.storage.base import Storage
 from airflow_hudi.core.table import Table, load_table
 from airflow_hudi.core.table_options import check_version
-from airflow_hudi.core.timeline import Timeline, load_timeline
 from airflow_hudi.core.verdicts import plan_size
 from airflow_hudi.core.versions import Release
 
@@ -41,7 +42,9 @@ def look_before(
     if isinstance(work, ReadWork):
         return f"{table.uri} is to be read"
     check_version(table.properties, release)
-    return _look_before_compaction(work, table, now=now)
+    if isinstance(work, CleanWork):
+        return f"{table.uri} is to be cleaned"
+    return _look_before_service(work, table, now=now)
 
 
 def _table(storage: Storage) -> Table | None:
@@ -51,28 +54,30 @@ def _table(storage: Storage) -> Table | None:
         return None
 
 
-def _look_before_compaction(
-    work: CompactionWork, table: Table, *, now: datetime
-) -> NothingToDo | str:
-    if table.properties.type is not TableType.MERGE_ON_READ:
+def _look_before_service(work: ServiceWork, table: Table, *, now: datetime) -> NothingToDo | str:
+    noun = work.service.noun
+    if (
+        work.service is not Service.CLUSTERING
+        and table.properties.type is not TableType.MERGE_ON_READ
+    ):
         raise WrongTableType(
             table.uri,
             type=table.properties.type.value,
             needed=TableType.MERGE_ON_READ.value,
-            needed_for="compaction",
+            needed_for=noun,
         )
-    timeline = load_timeline(table)
-    signs = Signs(load_heartbeats(table), now=now, policy=heartbeat_policy(work.options))
-    choice = choose(work, table.uri, timeline, signs)
+    view = load_view(table, heartbeat_policy(work.options), now=now)
+    choice = choose(work, view)
     if isinstance(choice, NothingToDo):
         return choice
     if isinstance(choice, Execute):
-        return f"compaction {choice.instant.requested_at}: {_size(table, timeline, choice)}"
-    return f"a compaction of {table.uri} is to be planned"
+        return f"{noun} {choice.instant.requested_at}: {_size(table, view, choice)}"
+    if isinstance(choice, Replan):
+        return f"{noun} {choice.instant.requested_at} was left half-way: it is to be planned anew"
+    return f"a {noun} of {table.uri} is to be planned"
 
 
-def _size(table: Table, timeline: Timeline, choice: Execute) -> str:
-    plan = load_plan(table, timeline, choice.instant)
-    if plan is None or isinstance(plan, Defect):
-        return f"its plan cannot be read ({plan})"
-    return str(plan_size(plan))
+def _size(table: Table, view: ServicesView, choice: Execute) -> str:
+    plan = load_plan(table, view.timeline, choice.instant)
+    size = plan_size(plan)
+    return f"its plan cannot be read ({plan})" if size is None else str(size)

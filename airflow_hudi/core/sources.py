@@ -12,7 +12,6 @@ import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from airflow_hudi.core.compaction import NothingToDo
 from airflow_hudi.core.errors import MissingPackage, StorageError
 from airflow_hudi.core.ingestion import (
     FileSource,
@@ -23,6 +22,7 @@ from airflow_hudi.core.ingestion import (
 )
 from airflow_hudi.core.job_errors import InvalidWork, SourceEmpty, SourceMissing
 from airflow_hudi.core.properties import TableProperties
+from airflow_hudi.core.services.choice import NothingToDo
 from airflow_hudi.core.storage import LocalStorage, open_storage
 from airflow_hudi.core.storage.base import FileInfo, Storage
 from airflow_hudi.core.uris import LOCAL, is_absolute, place

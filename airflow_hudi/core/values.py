@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import json
 import types
 import typing
 from collections.abc import Hashable, Mapping
@@ -57,6 +58,24 @@ def to_json(value: object) -> JsonValue:
 def from_json(cls: type[T], data: object) -> T:
     """The value that :func:`to_json` wrote, or :class:`NotThisValue`."""
     return typing.cast("T", _read(cls, data))
+
+
+def encode(value: object) -> bytes:
+    """The value as the bytes of a file."""
+    return json.dumps(to_json(value), indent=1, sort_keys=True).encode()
+
+
+def decode(cls: type[T], data: bytes) -> T:
+    """The value that :func:`encode` wrote; anything else is :class:`InvalidInput`."""
+    return from_json(cls, parsed(data))
+
+
+def parsed(data: bytes) -> object:
+    """The JSON of a file of ours, or :class:`InvalidInput`."""
+    try:
+        return json.loads(data)
+    except ValueError as error:
+        raise InvalidInput(f"a file of the control folder is damaged: {error}") from error
 
 
 def _fields_to_json(value: Any) -> dict[str, JsonValue]:

@@ -7,16 +7,25 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from airflow_hudi.core.commits import CommitMetadata, load_commit
-from airflow_hudi.core.compaction import CompactionWork, Mode
 from airflow_hudi.core.defects import Defect
 from airflow_hudi.core.errors import TableNotFound
+from airflow_hudi.core.heartbeat import HeartbeatPolicy
 from airflow_hudi.core.history import load_history
 from airflow_hudi.core.ingestion import JOB_METADATA_KEY, IngestWork
-from airflow_hudi.core.instants import Action, Instant, InstantTime, State
+from airflow_hudi.core.instants import Instant, InstantTime, State
 from airflow_hudi.core.job_errors import JobFailed, OutcomeContradicted
 from airflow_hudi.core.jobs import JobReport, Outcome, PlanSize, RowCounts, Work
-from airflow_hudi.core.plans import CompactionPlan, Plan, load_plan
+from airflow_hudi.core.plans import (
+    ClusteringPlan,
+    CompactionPlan,
+    LogCompactionPlan,
+    Plan,
+    load_plan,
+)
 from airflow_hudi.core.reading import ReadWork
+from airflow_hudi.core.services.kinds import Mode
+from airflow_hudi.core.services.view import ServicesView, load_view
+from airflow_hudi.core.services.works import CleanWork, ServiceWork
 from airflow_hudi.core.storage.base import Storage
 from airflow_hudi.core.table import Table, load_table
 from airflow_hudi.core.timeline import Timeline, load_timeline
@@ -42,7 +51,7 @@ def load_evidence(
 ) -> Evidence | None:
     """The trace this job has left on its table's timeline, if any.
 
-    A write is made once by a job, whichever attempt made it. A compaction may be run again when its
+    A write is made once by a job, whichever attempt made it. A service may be run again when its
     task is cleared, so what an earlier attempt did is no evidence for a later one.
 
     :param reports: what its attempts reported, oldest first: the instants they name may have been
@@ -55,15 +64,18 @@ def load_evidence(
         table = load_table(storage)
     except TableNotFound:
         return None
-    timeline = load_timeline(table)
     reports = tuple(reports)
-    if isinstance(work, CompactionWork):
-        number = attempt or max((report.attempt for report in reports), default=0)
-        own = tuple(report for report in reports if report.attempt == number)
-        others = tuple(report for report in reports if report.attempt != number)
-        asked = _Asked(work, job, _instants(own), _instants(others))
-        return _compaction_evidence(table, timeline, asked) or _archived(table, timeline, own)
-    return _commit_of(table, timeline, job) or _archived(table, timeline, reports)
+    if isinstance(work, IngestWork):
+        timeline = load_timeline(table)
+        return _commit_of(table, timeline, job) or _archived(table, timeline, reports)
+    number = attempt or max((report.attempt for report in reports), default=0)
+    own = tuple(report for report in reports if report.attempt == number)
+    if isinstance(work, CleanWork):
+        return _clean_evidence(load_timeline(table), own)
+    others = tuple(report for report in reports if report.attempt != number)
+    view = load_view(table, HeartbeatPolicy())
+    asked = _Asked(work, job, _instants(own), _instants(others))
+    return _service_evidence(table, view, asked) or _archived(table, view.timeline, own)
 
 
 def _commit_of(table: Table, timeline: Timeline, job: str) -> Evidence | None:
@@ -89,11 +101,28 @@ def _instants(reports: Iterable[JobReport]) -> frozenset[str]:
     return frozenset(report.instant for report in reports if report.instant is not None)
 
 
+def _clean_evidence(timeline: Timeline, reports: Iterable[JobReport]) -> Evidence | None:
+    """Every instant that the report names must be there and completed."""
+    named = [time for report in reports for time in _instants_of_clean(report)]
+    found = [timeline.completed().find(InstantTime(time)) for time in named]
+    instants = [instant for instant in found if instant is not None]
+    if not named or len(instants) < len(named):
+        return None
+    return Evidence(instants[0])
+
+
+def _instants_of_clean(report: JobReport) -> Iterable[str]:
+    if report.instant is not None:
+        yield report.instant
+    if report.cleaning is not None:
+        yield from (undone.rollback for undone in report.cleaning.rolled_back)
+
+
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """The compaction that evidence is looked for."""
+    """The service's plan that evidence is looked for."""
 
-    work: CompactionWork
+    work: ServiceWork
     job: str
     reported: frozenset[str]
     """The instant its own report names."""
@@ -101,35 +130,40 @@ class _Asked:
     """The instants that other attempts reported."""
 
 
-def _compaction_evidence(table: Table, timeline: Timeline, asked: _Asked) -> Evidence | None:
+def _service_evidence(table: Table, view: ServicesView, asked: _Asked) -> Evidence | None:
     mode = asked.work.mode
-    times = frozenset({asked.work.instant}) if asked.work.instant else asked.reported
+    # What it reports comes first: a begun clustering is planned anew, under another instant.
+    named = frozenset({asked.work.instant}) if asked.work.instant else frozenset[str]()
+    times = asked.reported or named
     if mode is not Mode.SCHEDULE and times:
-        return _executed(table, timeline, times)
-    planned = None if mode is Mode.EXECUTE else _planned_by(table, timeline, asked)
+        return _executed(table, view, asked.work, times)
+    planned = None if mode is Mode.EXECUTE else _planned_by(table, view, asked)
     if planned is None or (mode is Mode.BOTH and planned.instant.is_pending):
         return None
     return planned
 
 
-def _executed(table: Table, timeline: Timeline, times: frozenset[str]) -> Evidence | None:
-    for instant in timeline.completed().where(lambda i: i.requested_at in times):
-        if timeline.planned_as(instant) is Action.COMPACTION:
-            return _with_commit(table, timeline, instant)
+def _executed(
+    table: Table, view: ServicesView, work: ServiceWork, times: frozenset[str]
+) -> Evidence | None:
+    for instant in view.of(work.service).completed().where(lambda i: i.requested_at in times):
+        return _with_commit(table, view.timeline, instant)
     return None
 
 
-def _planned_by(table: Table, timeline: Timeline, asked: _Asked) -> Evidence | None:
-    compactions = timeline.where(
-        lambda i: (
-            timeline.planned_as(i) is Action.COMPACTION and i.requested_at not in asked.of_others
-        )
-    )
-    for instant in reversed(compactions.instants):
-        plan = load_plan(table, timeline, instant)
-        if isinstance(plan, CompactionPlan) and plan.extra.get(JOB_METADATA_KEY) == asked.job:
-            evidence = _with_commit(table, timeline, instant)
+def _planned_by(table: Table, view: ServicesView, asked: _Asked) -> Evidence | None:
+    own = view.of(asked.work.service).where(lambda i: i.requested_at not in asked.of_others)
+    for instant in reversed(own.instants):
+        plan = load_plan(table, view.timeline, instant)
+        if _planner(plan) == asked.job:
+            evidence = _with_commit(table, view.timeline, instant)
             return replace(evidence, plan=plan_size(plan))
+    return None
+
+
+def _planner(plan: Plan | Defect | None) -> str | None:
+    if isinstance(plan, (CompactionPlan, LogCompactionPlan, ClusteringPlan)):
+        return plan.extra.get(JOB_METADATA_KEY)
     return None
 
 
@@ -150,14 +184,18 @@ def row_counts(commit: CommitMetadata) -> RowCounts:
     )
 
 
-def plan_size(plan: Plan) -> PlanSize | None:
+def plan_size(plan: Plan | Defect | None) -> PlanSize | None:
     """How much a plan would rewrite, as far as the plan itself tells."""
-    if not isinstance(plan, CompactionPlan):
+    if isinstance(plan, (CompactionPlan, LogCompactionPlan)):
+        slices = plan.operations
+    elif isinstance(plan, ClusteringPlan):
+        slices = tuple(piece for group in plan.groups for piece in group.slices)
+    else:
         return None
     return PlanSize(
         file_groups=len(plan.file_groups),
         partitions=len({group.partition for group in plan.file_groups}),
-        log_files=sum(len(piece.log_files) for piece in plan.operations),
+        log_files=sum(len(piece.log_files) for piece in slices),
     )
 
 
@@ -172,7 +210,7 @@ def settle(report: JobReport, work: Work, evidence: Evidence | None) -> JobRepor
         return _from_evidence(report, evidence)
     if report.outcome is Outcome.FAILED:
         raise failure(report)
-    if report.outcome is Outcome.NOTHING_TO_DO or isinstance(work, ReadWork):
+    if report.outcome is Outcome.NOTHING_TO_DO or isinstance(work, ReadWork) or _is_dry(work):
         return report
     if evidence is None:
         raise OutcomeContradicted(
@@ -197,6 +235,10 @@ def _is_done_all_the_same(report: JobReport, work: Work) -> bool:
     if report.outcome is Outcome.NOTHING_TO_DO:
         return isinstance(work, IngestWork)
     return report.outcome is Outcome.FAILED
+
+
+def _is_dry(work: Work) -> bool:
+    return isinstance(work, (ServiceWork, CleanWork)) and work.dry_run
 
 
 def _from_evidence(report: JobReport, evidence: Evidence) -> JobReport:

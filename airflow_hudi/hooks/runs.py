@@ -26,7 +26,6 @@ from airflow_hudi.core.attempts import (
     Start,
     next_move,
 )
-from airflow_hudi.core.compaction import NothingToDo
 from airflow_hudi.core.connection import HudiSettings
 from airflow_hudi.core.control import AttemptFolder, JobFolder, job_folder
 from airflow_hudi.core.errors import ObjectExists
@@ -37,6 +36,7 @@ from airflow_hudi.core.jobs import JobArguments, JobKey, JobReport, JobSpec, Out
 from airflow_hudi.core.locks import refuse_lock_options
 from airflow_hudi.core.preflight import look_before
 from airflow_hudi.core.redaction import refuse_secret_settings
+from airflow_hudi.core.services.choice import NothingToDo
 from airflow_hudi.core.storage import LocalStorage, Storage, open_storage
 from airflow_hudi.core.verdicts import Evidence, load_evidence, settle
 from airflow_hudi.core.versions import release

@@ -1,54 +1,58 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Log files into base files."""
+"""Log files into base files, and small log files into larger ones."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
-from airflow_hudi.core.compaction import CompactionPolicy, CompactionWork, Mode
-from airflow_hudi.core.job_errors import InvalidWork
-from airflow_hudi.operators.base import HudiJobOperator
+from airflow_hudi.core.services.policies import (
+    CompactionPolicy,
+    LogCompactionPolicy,
+    ServicePolicy,
+)
+from airflow_hudi.operators.service import HudiServiceOperator
 
 
-class HudiCompactionOperator(HudiJobOperator):
+class HudiCompactionOperator(HudiServiceOperator):
     """Plans a compaction of a merge-on-read table, executes one, or both.
 
-    With nothing to plan or to execute the task is skipped. The report has the instant, so a task
-    that schedules hands it to one that executes:
-    ``instant="{{ ti.xcom_pull(task_ids='schedule')['instant'] }}"``.
+    A plan whose executor died is executed again once that is proved.
 
     :param mode: ``schedule``, ``execute`` or ``both``
     :param instant: the plan to execute; None: the oldest one that nobody works on
     :param policy: when a plan is worth making, and how large it may be
+    :param dry_run: only say what would be done, by the plan itself; nothing is written
     """
 
-    template_fields: Sequence[str] = (*HudiJobOperator.template_fields, "mode", "instant")
     script = "compaction"
 
-    def __init__(
-        self,
-        *,
-        mode: str = Mode.BOTH.value,
-        instant: str | None = None,
-        policy: CompactionPolicy | None = None,
-        **kwargs: Any,
-    ) -> None:
+    def __init__(self, *, policy: CompactionPolicy | None = None, **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        self.mode = mode
-        self.instant = instant
         self.policy = policy or CompactionPolicy()
 
-    def work(self) -> CompactionWork:
-        """The compaction, checked as far as it can be without looking at anything."""
-        modes = [mode.value for mode in Mode]
-        if self.mode not in modes:
-            raise InvalidWork(f"mode is {self.mode!r}", cure=f"choose one of {', '.join(modes)}")
-        if self.instant is not None and not str(self.instant).strip():
-            raise InvalidWork("instant is empty", cure="did a template render to nothing?")
-        return CompactionWork(
-            mode=Mode(self.mode),
-            instant=None if self.instant is None else str(self.instant),
-            policy=self.policy,
-            options=self.plain_options(),
-        )
+    def service_policy(self) -> ServicePolicy:
+        """What was asked of the compaction."""
+        return self.policy
+
+
+class HudiLogCompactionOperator(HudiServiceOperator):
+    """Plans a log compaction of a merge-on-read table, executes one, or both.
+
+    A plan that was begun by an executor that died is not executed again (Hudi would delete it):
+    once that is proved it is rolled back and a new one is made.
+
+    :param mode: ``schedule``, ``execute`` or ``both``
+    :param instant: the plan to execute; None: the oldest one that nobody works on
+    :param policy: when a plan is worth making
+    :param dry_run: only say what would be done, by the plan itself; nothing is written
+    """
+
+    script = "log_compaction"
+
+    def __init__(self, *, policy: LogCompactionPolicy | None = None, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.policy = policy or LogCompactionPolicy()
+
+    def service_policy(self) -> ServicePolicy:
+        """What was asked of the log compaction."""
+        return self.policy

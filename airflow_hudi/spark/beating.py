@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import sys
@@ -10,6 +11,7 @@ import threading
 from collections.abc import Callable
 
 from airflow_hudi.core.attempts import Beat
+from airflow_hudi.core.claims import ClaimLost, HeldClaim
 from airflow_hudi.core.control import AttemptFolder
 from airflow_hudi.core.errors import ConcurrencyError, StorageError
 from airflow_hudi.core.job_errors import JobSuperseded
@@ -38,6 +40,8 @@ class Beating:
         self.tracking_url: str | None = None
         self.on_stop: Callable[[], None] | None = None
         self.is_told_to_stop = False
+        self._claims: list[HeldClaim] = []
+        self._renewing = threading.Lock()
 
     def start(self, interval: float) -> None:
         """Begin; the first beat is written before this returns."""
@@ -50,6 +54,15 @@ class Beating:
         """Say at once where the application can be watched; not only at the next beat."""
         self.application_id, self.tracking_url = application_id, tracking_url
         self._soon.set()
+
+    def keep(self, claim: HeldClaim) -> None:
+        """Renew a claim with every beat from now on."""
+        self._claims.append(claim)
+
+    def let_go(self, claim: HeldClaim) -> None:
+        """No longer renew it."""
+        with self._renewing:
+            self._claims.remove(claim)
 
     def stop(self) -> None:
         """No more beats; the report has said all."""
@@ -83,6 +96,11 @@ class Beating:
         self._number += 1
         beat = Beat(self._number, self.progress, self.application_id, self.tracking_url)
         self._version = self._folder.write_beat(beat, self._version)
+        with self._renewing:
+            for claim in self._claims:
+                # One that is lost is found so by its executor, at the latest before its commit.
+                with contextlib.suppress(ClaimLost):
+                    claim.renew()
 
     def _end_driver(self) -> None:
         self.is_told_to_stop = True

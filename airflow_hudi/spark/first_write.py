@@ -13,8 +13,7 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING
 
-from airflow_hudi.core.compaction import Signs
-from airflow_hudi.core.heartbeat import heartbeat_policy, load_heartbeats
+from airflow_hudi.core.heartbeat import Signs, heartbeat_policy, load_heartbeats
 from airflow_hudi.core.instants import Instant
 from airflow_hudi.core.job_errors import FirstWriteInProgress
 from airflow_hudi.core.table import Table

@@ -39,7 +39,7 @@ from airflow_hudi.core.jobs import (
     ReportedError,
 )
 from airflow_hudi.core.redaction import redacted
-from airflow_hudi.core.storage import open_storage
+from airflow_hudi.core.storage import Storage, open_storage
 from airflow_hudi.spark.beating import Beating
 
 if TYPE_CHECKING:
@@ -58,6 +58,8 @@ class Job:
     spark: SparkSession
     engine: Engine
     beating: Beating
+    control: Storage
+    """The control folder."""
 
     def say(self, line: str) -> None:
         """One line of progress, for the task's log and for whoever looks at the heartbeat."""
@@ -147,7 +149,7 @@ def _attempt(
         try:
             spec = folder.load_spec()
             beating.start(spec.beat_seconds)
-            return run(_begin(spec, beating))
+            return run(_begin(spec, beating, folder.storage))
         finally:
             signal.signal(signal.SIGTERM, signal.SIG_IGN)
     except BaseException as error:  # noqa: BLE001 - the report is all that Airflow sees in cluster mode
@@ -158,7 +160,7 @@ def _attempt(
         return _failed(spec, arguments, error)
 
 
-def _begin(spec: JobSpec, beating: Beating) -> Job:
+def _begin(spec: JobSpec, beating: Beating, control: Storage) -> Job:
     from pyspark.sql import SparkSession  # noqa: PLC0415 - after the spec was found good
 
     from airflow_hudi.spark.engine.adapters import engine_of  # noqa: PLC0415
@@ -169,7 +171,7 @@ def _begin(spec: JobSpec, beating: Beating) -> Job:
     beating.announce(context.applicationId, context.uiWebUrl)
     beating.on_stop = context.cancelAllJobs
     say(f"Spark {spark.version} is up as {context.applicationId}")
-    return Job(spec, spark, engine_of(spark, spec.release), beating)
+    return Job(spec, spark, engine_of(spark, spec.release), beating, control)
 
 
 def _failed(spec: JobSpec | None, arguments: JobArguments, error: BaseException) -> JobReport:

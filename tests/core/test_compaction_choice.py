@@ -8,29 +8,30 @@ from datetime import timedelta
 
 import pytest
 
-from airflow_hudi.core.compaction import (
-    Choice,
-    CompactionPolicy,
-    CompactionWork,
-    Execute,
-    MakePlan,
-    Mode,
-    NothingToDo,
-    PlanInUse,
-    Signs,
-    choose,
-    why_no_plan,
-)
 from airflow_hudi.core.errors import InvalidInstant
-from airflow_hudi.core.heartbeat import Heartbeat
+from airflow_hudi.core.heartbeat import Heartbeat, Signs
 from airflow_hudi.core.instants import UTC, InstantTime
 from airflow_hudi.core.job_errors import InvalidWork, PlanNotFound
 from airflow_hudi.core.layout import Layout
+from airflow_hudi.core.services.choice import (
+    Choice,
+    Execute,
+    MakePlan,
+    NothingToDo,
+    PlanInUse,
+    choose,
+)
+from airflow_hudi.core.services.kinds import Mode
+from airflow_hudi.core.services.policies import CompactionPolicy
+from airflow_hudi.core.services.triggers import why_no_plan, why_not_due
+from airflow_hudi.core.services.view import ServicesView
+from airflow_hudi.core.services.works import ServiceWork
 from airflow_hudi.core.storage.base import FileInfo
 from airflow_hudi.core.timeline import Timeline, build_timeline
 from tests.builders import EPOCH, an_instant, names_of
 
-SCHEDULE, EXECUTE, BOTH = (CompactionWork(mode) for mode in Mode)
+SCHEDULE, EXECUTE, BOTH = (ServiceWork(CompactionPolicy(), mode) for mode in Mode)
+WRITTEN = "10-11 deltacommit"
 WAITING = "20 compaction requested"
 BEGUN = "20 compaction inflight"
 DONE = ("20 compaction requested", "20-29 commit")
@@ -43,6 +44,10 @@ def timeline_of(*texts: str) -> Timeline:
     return build_timeline(Layout.V2, files, UTC)
 
 
+def view_of(texts: tuple[str, ...], signs: Signs) -> ServicesView:
+    return ServicesView("/lake/orders", timeline_of(*texts), signs, zone=UTC)
+
+
 def signs_of(**minutes: float) -> Signs:
     """``_20=1``: the last beat on instant 20 came a minute ago."""
     beats = {
@@ -52,14 +57,14 @@ def signs_of(**minutes: float) -> Signs:
     return Signs(beats, EPOCH)
 
 
-def named(time: str) -> CompactionWork:
-    return CompactionWork(Mode.EXECUTE, time)
+def named(time: str) -> ServiceWork:
+    return ServiceWork(CompactionPolicy(), Mode.EXECUTE, time)
 
 
 @dataclass(frozen=True)
 class Row:
     why: str
-    work: CompactionWork
+    work: ServiceWork
     texts: tuple[str, ...]
     signs: Signs
     choice: Choice
@@ -75,7 +80,14 @@ EXPIRED = signs_of(_20=3)
 BUSY = NothingToDo("somebody is alive on each of the 1 pending compactions")
 
 CHOICES = [
-    Row("a plan is made whatever waits", SCHEDULE, (WAITING,), NOBODY, MakePlan()),
+    Row("a plan is made whatever waits", SCHEDULE, (WRITTEN, WAITING), NOBODY, MakePlan()),
+    Row(
+        "nothing was written since the last one",
+        SCHEDULE,
+        (WRITTEN, *DONE),
+        NOBODY,
+        NothingToDo("0 delta commits since the last compaction, and the policy asks for 1"),
+    ),
     Row("a plan waits", EXECUTE, (WAITING,), NOBODY, execute(WAITING)),
     Row("a plan that somebody left", EXECUTE, (BEGUN,), NOBODY, execute(BEGUN)),
     Row("a plan whose executor died", EXECUTE, (BEGUN,), EXPIRED, execute(BEGUN)),
@@ -97,7 +109,7 @@ CHOICES = [
     ),
     Row("a waiting plan comes before a new one", BOTH, (WAITING,), NOBODY, execute(WAITING)),
     Row("nothing waits, so one is made", BOTH, ("10-11 deltacommit",), NOBODY, MakePlan()),
-    Row("somebody is at it, so another one is made", BOTH, (BEGUN,), ALIVE, MakePlan()),
+    Row("somebody is at it, so another one is made", BOTH, (WRITTEN, BEGUN), ALIVE, MakePlan()),
     Row(
         "other services are not ours",
         EXECUTE,
@@ -125,13 +137,13 @@ CHOICES = [
 
 @pytest.mark.parametrize("row", CHOICES, ids=lambda row: row.why)
 def test_what_a_compaction_job_has_to_do(row: Row) -> None:
-    assert choose(row.work, "/lake/orders", timeline_of(*row.texts), row.signs) == row.choice
+    assert choose(row.work, view_of(row.texts, row.signs)) == row.choice
 
 
 @pytest.mark.parametrize("state", ["requested", "inflight"])
 def test_a_named_plan_that_somebody_is_alive_on_is_left_to_them(state: str) -> None:
     with pytest.raises(PlanInUse) as raised:
-        choose(named("20"), "/lake/orders", timeline_of(f"20 compaction {state}"), ALIVE)
+        choose(named("20"), view_of((f"20 compaction {state}",), ALIVE))
     assert raised.value.retryable
     assert str(raised.value) == (
         "somebody is executing compaction 20 (heartbeat 23:59:00 UTC); two executions of one plan"
@@ -150,7 +162,7 @@ def test_a_named_plan_that_somebody_is_alive_on_is_left_to_them(state: str) -> N
 )
 def test_a_plan_that_is_not_there_is_said_to_be_missing_and_why(time: str, because: str) -> None:
     with pytest.raises(PlanNotFound) as raised:
-        choose(named(time), "/lake/orders", timeline_of("10-11 deltacommit", WAITING), NOBODY)
+        choose(named(time), view_of(("10-11 deltacommit", WAITING), NOBODY))
     assert not raised.value.retryable
     assert str(raised.value) == (
         f"there is no plan {time} to execute on /lake/orders: {because}. Nothing was changed:"
@@ -160,7 +172,7 @@ def test_a_plan_that_is_not_there_is_said_to_be_missing_and_why(time: str, becau
 
 def test_on_an_empty_timeline_nothing_was_ever_scheduled() -> None:
     with pytest.raises(PlanNotFound, match="never scheduled"):
-        choose(named("10"), "/lake/orders", Timeline(), NOBODY)
+        choose(named("10"), view_of((), NOBODY))
 
 
 # --- no plan --------------------------------------------------------------------------------------
@@ -205,7 +217,8 @@ ONE = CompactionPolicy()
 def test_why_hudi_made_no_plan(
     policy: CompactionPolicy, texts: tuple[str, ...], because: str
 ) -> None:
-    assert why_no_plan(timeline_of(*texts), policy) == because
+    view = view_of(texts, NOBODY)
+    assert (why_not_due(view, policy) or why_no_plan(view, policy)) == because
 
 
 # --- what makes no sense --------------------------------------------------------------------------
@@ -214,12 +227,12 @@ def test_why_hudi_made_no_plan(
 @pytest.mark.parametrize("mode", [Mode.SCHEDULE, Mode.BOTH])
 def test_who_makes_a_plan_cannot_name_one(mode: Mode) -> None:
     with pytest.raises(InvalidWork, match="takes no instant; use mode='execute'"):
-        CompactionWork(mode, "20")
+        ServiceWork(CompactionPolicy(), mode, "20")
 
 
 def test_an_instant_is_digits() -> None:
     with pytest.raises(InvalidInstant):
-        CompactionWork(Mode.EXECUTE, "None")
+        ServiceWork(CompactionPolicy(), Mode.EXECUTE, "None")
 
 
 def test_a_policy_counts_from_one() -> None:
@@ -232,6 +245,6 @@ def test_a_policy_counts_from_one() -> None:
 def test_a_policy_is_told_in_hudis_settings() -> None:
     assert ONE.options() == {"hoodie.compact.inline.max.delta.commits": "1"}
     assert CompactionPolicy(3, 500).options() == {
-        "hoodie.compact.inline.max.delta.commits": "3",
+        "hoodie.compact.inline.max.delta.commits": "1",  # we count; Hudi is asked when it is due
         "hoodie.compaction.target.io": "500",
     }

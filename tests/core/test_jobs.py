@@ -12,7 +12,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from airflow_hudi import __version__
-from airflow_hudi.core.compaction import CompactionPolicy, CompactionWork, Mode
 from airflow_hudi.core.errors import InvalidInput
 from airflow_hudi.core.ingestion import (
     FileSource,
@@ -30,6 +29,7 @@ from airflow_hudi.core.jobs import (
     EXIT_NOT_WORTH_RETRYING,
     EXIT_NOTHING_TO_DO,
     NOT_MAPPED,
+    Cleaning,
     JobArguments,
     JobKey,
     JobReport,
@@ -37,16 +37,26 @@ from airflow_hudi.core.jobs import (
     Outcome,
     PlanSize,
     ReportedError,
+    RolledBack,
     RowCounts,
     Work,
-    decode,
     decode_spec,
-    encode,
 )
 from airflow_hudi.core.locks import LockKind, LockSettings, ZooKeeper
 from airflow_hudi.core.properties import TableType
 from airflow_hudi.core.reading import Reading, ReadWork
+from airflow_hudi.core.services.kinds import Mode
+from airflow_hudi.core.services.policies import (
+    CleanPolicy,
+    ClusteringPolicy,
+    CompactionPolicy,
+    LogCompactionPolicy,
+    RollbackPolicy,
+)
+from airflow_hudi.core.services.rollback import Hold
+from airflow_hudi.core.services.works import CleanWork, ServiceWork
 from airflow_hudi.core.storage.base import checked_path
+from airflow_hudi.core.values import decode, encode
 from tests.jobs import a_failure, a_report, a_spec
 
 TEXTS = st.text(max_size=20)
@@ -78,15 +88,28 @@ WRITES = st.builds(
     st.booleans(),
 )
 DROPS = st.builds(IngestWork, st.just(Operation.DELETE_PARTITION), partitions=SOME, options=OPTIONS)
-COMPACTIONS = st.builds(
-    CompactionWork,
+DURATIONS = st.timedeltas(timedelta(seconds=1), timedelta(days=9))
+NUMBERS = st.integers(1, 99)
+POLICIES = (
+    st.builds(CompactionPolicy, NUMBERS, maybe(NUMBERS), maybe(DURATIONS))
+    | st.builds(LogCompactionPolicy, NUMBERS, NUMBERS, maybe(DURATIONS))
+    | st.builds(ClusteringPolicy, NUMBERS, maybe(NUMBERS), maybe(NUMBERS), TUPLES, TUPLES)
+)
+ROLLBACKS = st.builds(RollbackPolicy, DURATIONS, st.booleans())
+SERVICES = st.builds(
+    ServiceWork,
+    POLICIES,
     st.just(Mode.EXECUTE),
     maybe(st.from_regex(r"[0-9]{17}", fullmatch=True)),
-    st.builds(CompactionPolicy, st.integers(1, 99), maybe(st.integers(1, 99))),
     OPTIONS,
-) | st.builds(CompactionWork, st.sampled_from(Mode))
+    ROLLBACKS,
+    st.booleans(),
+) | st.builds(ServiceWork, POLICIES, st.sampled_from(Mode))
+CLEANS = st.builds(
+    CleanWork, st.builds(CleanPolicy, maybe(NUMBERS)), ROLLBACKS, OPTIONS, st.booleans()
+)
 READS = st.builds(ReadWork, TUPLES, maybe(TEXTS), st.integers(0, 1000), OPTIONS)
-WORKS: st.SearchStrategy[Work] = WRITES | DROPS | COMPACTIONS | READS
+WORKS: st.SearchStrategy[Work] = WRITES | DROPS | SERVICES | CLEANS | READS
 LOCKS = st.sampled_from(
     [
         LockSettings(),
@@ -99,6 +122,14 @@ SPECS = st.builds(
     JobSpec, KEYS, st.integers(1, 99999), TEXTS, TEXTS, WORKS, LOCKS, MOMENTS, st.floats(0.1, 60)
 )
 COUNTS = st.builds(RowCounts, *[st.integers(0)] * 4)
+CLEANINGS = st.builds(
+    Cleaning,
+    st.lists(st.builds(RolledBack, TEXTS, TEXTS, TEXTS, NUMBERS), max_size=2).map(tuple),
+    st.lists(st.builds(Hold, TEXTS, TEXTS, TEXTS, maybe(MOMENTS)), max_size=2).map(tuple),
+    NUMBERS,
+    maybe(TEXTS),
+    TUPLES,
+)
 REPORTS = st.builds(
     JobReport,
     st.sampled_from(Outcome),
@@ -109,6 +140,7 @@ REPORTS = st.builds(
     maybe(COUNTS),
     maybe(st.builds(PlanSize, *[st.integers(0)] * 3)),
     maybe(st.builds(Reading, st.integers(0), TEXTS, st.lists(OPTIONS, max_size=2).map(tuple))),
+    maybe(CLEANINGS),
     TUPLES,
     maybe(st.builds(ReportedError, TEXTS, TEXTS, st.booleans())),
     maybe(TEXTS),

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from airflow_hudi.core.compaction import CompactionWork, Mode, NothingToDo, PlanInUse
 from airflow_hudi.core.errors import TableNotFound, UnsupportedFeature
 from airflow_hudi.core.ingestion import (
     FileSource,
@@ -27,6 +26,10 @@ from airflow_hudi.core.job_errors import (
 from airflow_hudi.core.jobs import Work
 from airflow_hudi.core.preflight import look_before
 from airflow_hudi.core.reading import ReadWork
+from airflow_hudi.core.services.choice import NothingToDo, PlanInUse
+from airflow_hudi.core.services.kinds import Mode
+from airflow_hudi.core.services.policies import CompactionPolicy
+from airflow_hudi.core.services.works import ServiceWork
 from airflow_hudi.core.storage import InMemoryStorage, LocalStorage, Storage
 from airflow_hudi.core.table import load_table
 from airflow_hudi.core.timeline import load_timeline
@@ -35,7 +38,7 @@ from tests.builders import a_table
 from tests.jobs import WORK
 from tests.tables.fixtures import StoredTable
 
-EXECUTE = CompactionWork(Mode.EXECUTE)
+EXECUTE = ServiceWork(CompactionPolicy(), Mode.EXECUTE)
 
 
 def looked(work: Work, storage: Storage, name: str = "1.2.0") -> NothingToDo | str:
@@ -58,7 +61,7 @@ def test_a_heartbeat_on_the_disk_is_seen(pending: LocalStorage) -> None:
     for instant in load_timeline(load_table(pending)).of(Action.COMPACTION):
         pending.create(f".hoodie/.heartbeat/{instant.requested_at}", b"")
         with pytest.raises(PlanInUse):
-            looked(CompactionWork(Mode.EXECUTE, instant.requested_at), pending)
+            looked(ServiceWork(CompactionPolicy(), Mode.EXECUTE, instant.requested_at), pending)
     assert isinstance(looked(EXECUTE, pending), NothingToDo)
 
 
@@ -68,7 +71,7 @@ def test_a_plan_that_cannot_be_read_is_said_to_be_so() -> None:
 
 
 def test_a_plan_is_to_be_made(pending: LocalStorage) -> None:
-    said = looked(CompactionWork(Mode.SCHEDULE), pending)
+    said = looked(ServiceWork(CompactionPolicy(), Mode.SCHEDULE), pending)
     assert said == f"a compaction of {pending.uri} is to be planned"
 
 

@@ -13,7 +13,6 @@ import pytest
 from pyarrow import parquet
 
 from airflow_hudi.core import sources
-from airflow_hudi.core.compaction import NothingToDo
 from airflow_hudi.core.errors import MissingPackage, StorageError, UnknownStorage
 from airflow_hudi.core.ingestion import (
     FileSource,
@@ -25,6 +24,7 @@ from airflow_hudi.core.ingestion import (
     WhenEmpty,
 )
 from airflow_hudi.core.job_errors import InvalidWork, MissingColumns, SourceEmpty, SourceMissing
+from airflow_hudi.core.services.choice import NothingToDo
 from airflow_hudi.core.sources import check_source, local_columns
 from airflow_hudi.core.storage import InMemoryStorage
 from tests.builders import avro_file

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from airflow_hudi.core.compaction import CompactionWork, Mode
 from airflow_hudi.core.history import load_history
 from airflow_hudi.core.ingestion import JOB_METADATA_KEY
 from airflow_hudi.core.instants import Action, Instant
@@ -17,6 +16,9 @@ from airflow_hudi.core.job_errors import JobFailed, OutcomeContradicted
 from airflow_hudi.core.jobs import JobReport, Outcome, PlanSize, RowCounts, Work
 from airflow_hudi.core.plans import ReplacePlan
 from airflow_hudi.core.reading import ReadWork
+from airflow_hudi.core.services.kinds import Mode
+from airflow_hudi.core.services.policies import CompactionPolicy
+from airflow_hudi.core.services.works import ServiceWork
 from airflow_hudi.core.storage import InMemoryStorage
 from airflow_hudi.core.table import Table, open_table
 from airflow_hudi.core.timeline import Timeline, load_timeline
@@ -26,7 +28,7 @@ from tests.jobs import JOB, WORK, a_failure, a_report
 from tests.tables.fixtures import StoredTable
 
 RELEASES = ("0.15.0", "1.0.2", "1.1.1", "1.2.0")
-SCHEDULE, EXECUTE, BOTH = (CompactionWork(mode) for mode in Mode)
+SCHEDULE, EXECUTE, BOTH = (ServiceWork(CompactionPolicy(), mode) for mode in Mode)
 
 
 def a_commit(job: str | None = JOB, *, inserts: int = 2) -> bytes:
@@ -132,7 +134,7 @@ def the_compaction(timeline: Timeline) -> Instant:
 def test_a_real_compaction_that_was_executed_is_evidence(release: str, tmp_path: Path) -> None:
     table = open_table(str(StoredTable(release, "mor_done").unpack(tmp_path)))
     instant = the_compaction(load_timeline(table))
-    named = CompactionWork(Mode.EXECUTE, instant.requested_at)
+    named = ServiceWork(CompactionPolicy(), Mode.EXECUTE, instant.requested_at)
     found = load_evidence(table.storage, named, JOB)
     assert found is not None
     assert found.instant == instant
@@ -149,7 +151,7 @@ def test_a_real_compaction_that_was_executed_is_evidence(release: str, tmp_path:
 def test_real_plans_that_wait_are_no_executed_compactions(release: str, tmp_path: Path) -> None:
     table = open_table(str(StoredTable(release, "mor_pending").unpack(tmp_path)))
     for instant in load_timeline(table).of(Action.COMPACTION).pending():
-        named = CompactionWork(Mode.EXECUTE, instant.requested_at)
+        named = ServiceWork(CompactionPolicy(), Mode.EXECUTE, instant.requested_at)
         assert evidence_of(table, named) is None
 
 
@@ -179,12 +181,12 @@ def test_evidence_of_a_plan_has_its_size() -> None:
 
 def test_a_commit_that_was_no_compaction_is_no_executed_plan() -> None:
     table = a_table(a_written("10", None))
-    assert evidence_of(table, CompactionWork(Mode.EXECUTE, "10")) is None
+    assert evidence_of(table, ServiceWork(CompactionPolicy(), Mode.EXECUTE, "10")) is None
 
 
 def test_a_damaged_commit_of_a_compaction_is_evidence_without_rows() -> None:
     table = a_table({"10.compaction.requested": a_plan(), "10_109.commit": b"{damaged"})
-    found = load_evidence(table.storage, CompactionWork(Mode.EXECUTE, "10"), JOB)
+    found = load_evidence(table.storage, ServiceWork(CompactionPolicy(), Mode.EXECUTE, "10"), JOB)
     assert found is not None
     assert found.rows is None
 

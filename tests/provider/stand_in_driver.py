@@ -21,6 +21,7 @@ from typing import Any, cast
 from airflow_hudi.core.ingestion import JOB_METADATA_KEY
 from airflow_hudi.core.job_errors import JobFailed
 from airflow_hudi.core.jobs import JobReport, JobSpec
+from airflow_hudi.core.storage import Storage
 from airflow_hudi.core.values import from_json
 from airflow_hudi.spark import runner
 from airflow_hudi.spark.beating import Beating
@@ -72,10 +73,10 @@ def main(stage: Path, argv: list[str]) -> None:
     runner.main(partial(act, stage, part), argv[-6:])
 
 
-def begin(spec: JobSpec, beating: Beating) -> runner.Job:
+def begin(spec: JobSpec, beating: Beating, control: Storage) -> runner.Job:
     beating.application_id = APPLICATION
     beating.tracking_url = TRACKING_URL
-    return runner.Job(spec, cast("Any", None), cast("Any", None), beating)
+    return runner.Job(spec, cast("Any", None), cast("Any", None), beating, control)
 
 
 def act(stage: Path, part: Part, job: runner.Job) -> JobReport:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from airflow_hudi.core.commits import CommitMetadata, load_commit
 from airflow_hudi.core.heartbeat import load_heartbeats
 from airflow_hudi.core.instants import InstantTime
+from airflow_hudi.core.plans import load_plan
 from airflow_hudi.core.table import Table, open_table
 from airflow_hudi.core.table_options import table_options
 from airflow_hudi.core.timeline import Timeline, load_timeline
@@ -131,6 +132,12 @@ class Adapted:
         """Action and state of an instant, as our own core reads them."""
         found = self.timeline().find(InstantTime(instant))
         return "gone" if found is None else f"{found.action.value} {found.state.value}"
+
+    def plan(self, instant: str) -> Any:
+        timeline = self.timeline()
+        found = timeline.find(InstantTime(instant))
+        assert found is not None
+        return load_plan(self.table(), timeline, found)
 
     def commit(self, instant: str) -> CommitMetadata:
         timeline = self.timeline()

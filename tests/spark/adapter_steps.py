@@ -18,12 +18,15 @@ from airflow_hudi.core.errors import (
     UnknownRelease,
     UnsupportedFeature,
 )
+from airflow_hudi.core.instants import Action
+from airflow_hudi.core.plans import decode_plan
+from airflow_hudi.core.services.kinds import Service
 from airflow_hudi.core.versions import RELEASE_NAMES
 from airflow_hudi.spark.engine.adapters import engine_of
 from airflow_hudi.spark.engine.protocol import (
     BeforeCommit,
     CommitInProgress,
-    Service,
+    Executed,
     Staged,
     TableClient,
 )
@@ -138,18 +141,27 @@ def cluster_copy_on_write(spark: SparkSession, base: str) -> Seen:
 
 
 def _serve(table: Adapted, client: TableClient, service: Service) -> Seen:
+    text = client.preview(service)
+    assert text is not None
+    previewed: Any = decode_plan(service.action, text.encode())
     instant = client.schedule(service, extra={"planned_by": "tests"})
     assert instant is not None
     requested, before = table.state(instant), table.files()
+    planned = table.plan(instant)
     executed = client.execute(service, instant)
     seen = {
+        "as previewed": previewed.file_groups == planned.file_groups,
         "requested": requested,
         "executed": table.state(instant),
         "files are there": table.has(executed.files),
         "and no others": table.files() - before == set(executed.files),
         "rows while inflight": table.is_as_modelled(),
     }
-    client.commit(executed)
+    seen["refused"] = _refused(client, executed)
+    seen["still inflight"] = table.state(instant)
+    saw: list[bool] = []
+    client.commit(executed, check=lambda: saw.append(_is_locked(table)))
+    seen["checked under the lock"] = saw
     committed = {stat.path for stat in table.commit(instant).stats}
     return {
         **seen,
@@ -157,6 +169,17 @@ def _serve(table: Adapted, client: TableClient, service: Service) -> Seen:
         "committed its files": committed == set(executed.files),
         "rows after it": table.is_as_modelled(),
     }
+
+
+def _refused(client: TableClient, executed: Executed) -> str:
+    def refuse() -> None:
+        raise Refused
+
+    return _error(lambda: client.commit(executed, check=refuse), Refused)
+
+
+def _is_locked(table: Adapted) -> bool:
+    return Path(table.base, ".hoodie/lock").exists()
 
 
 # --- writes with a check before the commit -----------------------------------------------------
@@ -261,17 +284,29 @@ def clean(spark: SparkSession, base: str) -> Seen:
     old = table.files_of(first)
     settings = {"hoodie.cleaner.commits.retained": "1", "hoodie.clean.commits.retained": "1"}
     with table.client(**settings) as client:
-        seen: Seen = {"too early": [client.schedule_clean(), client.clean()]}
+        seen: Seen = {"too early": [_schedule_clean(client), _previewed_clean(client)]}
     for number in (2, 3):
         table.upsert(*some_rows("1", ts=number, v=str(number)))
     with table.client(**settings) as client:
-        planned = client.schedule_clean()
+        previewed = _previewed_clean(client)
+        planned = _schedule_clean(client)
         assert planned is not None
+        seen["as previewed"] = previewed == table.plan(planned).files
         seen["planned"] = [table.state(planned), table.has(old)]
-        seen["deleted"] = [client.clean(), table.state(planned), table.has(old)]
-        seen["nothing left"] = client.clean()
+        seen["deleted"] = [client.clean(planned), table.state(planned), table.has(old)]
+        seen["nothing left"] = _schedule_clean(client)
     seen["rows"] = table.is_as_modelled()
     return seen
+
+
+def _previewed_clean(client: TableClient) -> Any:
+    plan: Any = decode_plan(Action.CLEAN, (client.preview_clean() or "").encode())
+    return plan.files
+
+
+def _schedule_clean(client: TableClient) -> str | None:
+    with client.lock():
+        return client.schedule_clean()
 
 
 # --- staged writes -----------------------------------------------------------------------------

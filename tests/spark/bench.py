@@ -52,12 +52,13 @@ def run_job(
     spark: SparkSession, script: str, argv: list[str], *, cancel_before_commit: bool
 ) -> None:
     """The driver's part, in the engine's process."""
-    from airflow_hudi.spark.compaction import compact  # noqa: PLC0415 - only there
+    from airflow_hudi.spark.cleaning import clean  # noqa: PLC0415 - only there
     from airflow_hudi.spark.ingestion import ingest  # noqa: PLC0415
     from airflow_hudi.spark.reading import read  # noqa: PLC0415
     from airflow_hudi.spark.runner import run_attempt  # noqa: PLC0415
+    from airflow_hudi.spark.services import serve  # noqa: PLC0415
 
-    work = {"ingestion": ingest, "compaction": compact, "reading": read}
+    work = {"ingestion": ingest, "services": serve, "cleaning": clean, "reading": read}
     arguments = JobArguments.from_argv(argv)
     run = work[script]
     run_attempt(
@@ -82,7 +83,7 @@ def _cancelled_at_its_commit(run: Any, arguments: JobArguments) -> Any:
     return cancelled
 
 
-SCRIPTS = {"ingest": "ingestion", "compaction": "compaction", "read": "reading"}
+SCRIPTS = {"ingest": "ingestion", "service": "services", "clean": "cleaning", "read": "reading"}
 
 
 @dataclass

@@ -76,11 +76,15 @@ def test_a_lock_excludes_and_a_heartbeat_shows(bench: Bench) -> None:
 
 def served(planned: str, committed: str) -> dict[str, Any]:
     return {
+        "as previewed": True,
         "requested": f"{planned} requested",
         "executed": f"{planned} inflight",
         "files are there": True,
         "and no others": True,
         "rows while inflight": True,
+        "refused": "Refused",
+        "still inflight": f"{planned} inflight",
+        "checked under the lock": [True],
         "committed": f"{committed} completed",
         "committed its files": True,
         "rows after it": True,
@@ -138,7 +142,8 @@ def test_a_refused_write_is_removed_by_a_rollback_in_two_steps(bench: Bench) -> 
 
 def test_clean_deletes_old_slices_only(bench: Bench) -> None:
     assert bench.see("clean") == {
-        "too early": [None, None],
+        "too early": [None, {}],
+        "as previewed": True,
         "planned": ["clean requested", True],
         "deleted": [1, "clean completed", False],
         "nothing left": None,

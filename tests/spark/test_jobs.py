@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from airflow_hudi.core.commits import load_commit
-from airflow_hudi.core.compaction import CompactionPolicy, CompactionWork, Mode
 from airflow_hudi.core.defects import Defect
 from airflow_hudi.core.ingestion import (
     JOB_METADATA_KEY,
@@ -24,6 +23,9 @@ from airflow_hudi.core.ingestion import (
 from airflow_hudi.core.job_errors import JobFailed
 from airflow_hudi.core.jobs import Outcome
 from airflow_hudi.core.properties import TableType
+from airflow_hudi.core.services.kinds import Mode
+from airflow_hudi.core.services.policies import CompactionPolicy
+from airflow_hudi.core.services.works import ServiceWork
 from airflow_hudi.core.timeline import load_timeline
 from airflow_hudi.core.versions import release as known_release
 from tests.spark.bench import Bench, rows
@@ -134,14 +136,14 @@ def test_a_compaction_is_planned_by_one_job_and_executed_by_another(
     bench.upsert(rows("a", ts=1, v="late"))
     bench.model["a"] = rows("a", ts=2, v="b")[0]  # the larger event time wins, before and after
 
-    planned = bench.run(CompactionWork(Mode.SCHEDULE))
+    planned = bench.run(ServiceWork(CompactionPolicy(), Mode.SCHEDULE))
     assert planned.instant is not None
     assert planned.plan is not None
     assert planned.plan.file_groups == 2
     bench.check()
-    executed = bench.run(CompactionWork(Mode.EXECUTE, planned.instant))
-    again = bench.run(CompactionWork(Mode.EXECUTE, planned.instant))
-    none_left = bench.run(CompactionWork(Mode.BOTH))
+    executed = bench.run(ServiceWork(CompactionPolicy(), Mode.EXECUTE, planned.instant))
+    again = bench.run(ServiceWork(CompactionPolicy(), Mode.EXECUTE, planned.instant))
+    none_left = bench.run(ServiceWork(CompactionPolicy(), Mode.BOTH))
 
     assert executed.outcome is Outcome.DONE
     assert executed.instant == planned.instant
@@ -158,8 +160,8 @@ def test_both_halves_in_one_job(engines: Engines, tmp_path: Path, release: str) 
     bench.upsert(rows("ab"))
     bench.upsert(rows("a", ts=2, v="b"))
 
-    unripe = bench.run(CompactionWork(Mode.BOTH, policy=CompactionPolicy(after_delta_commits=5)))
-    ripe = bench.run(CompactionWork(Mode.BOTH))
+    unripe = bench.run(ServiceWork(CompactionPolicy(after_delta_commits=5), Mode.BOTH))
+    ripe = bench.run(ServiceWork(CompactionPolicy(), Mode.BOTH))
 
     assert unripe.outcome is Outcome.NOTHING_TO_DO
     assert "and the policy asks for 5" in unripe.summary
@@ -173,7 +175,7 @@ def test_an_older_table_version_stays_what_it_is(engines: Engines, tmp_path: Pat
     bench = a_bench(engines, tmp_path, "1.2.0", MOR, version=6)
     bench.upsert(rows("ab"))
     bench.upsert(rows("a", ts=2, v="b"))
-    bench.run(CompactionWork(Mode.BOTH))
+    bench.run(ServiceWork(CompactionPolicy(), Mode.BOTH))
 
     assert bench.table.properties.version_number == 6
     bench.check()
@@ -199,7 +201,7 @@ def test_tables_of_other_shapes_with_hudis_own_defaults(
     del bench.model["b"]
 
     if bench.definition.type is MOR:
-        assert bench.run(CompactionWork(Mode.BOTH)).outcome is Outcome.DONE
+        assert bench.run(ServiceWork(CompactionPolicy(), Mode.BOTH)).outcome is Outcome.DONE
     assert len(load_timeline(bench.table).pending()) == 0
     bench.check()
 

@@ -17,7 +17,6 @@ import fastavro
 import pytest
 
 from airflow_hudi.core.checksums import content_of
-from airflow_hudi.core.compaction import CompactionWork, Mode
 from airflow_hudi.core.ingestion import (
     FileSource,
     IngestWork,
@@ -28,6 +27,9 @@ from airflow_hudi.core.ingestion import (
 )
 from airflow_hudi.core.jobs import Outcome
 from airflow_hudi.core.properties import TableType
+from airflow_hudi.core.services.kinds import Mode
+from airflow_hudi.core.services.policies import CompactionPolicy
+from airflow_hudi.core.services.works import ServiceWork
 from airflow_hudi.core.timeline import load_timeline
 from airflow_hudi.hooks.driver_output import DriverOutput
 from airflow_hudi.spark.launch import Launch, job_script, package_zip
@@ -154,8 +156,8 @@ def test_from_the_checkout_a_driver_compacts_once_and_imports_no_airflow(
     environ = spark_environment(
         PYTHONPATH=os.pathsep.join((str(ROOT), str(watched))), WITNESS=str(watched / "seen.json")
     )
-    first = submits.run(CompactionWork(Mode.BOTH), environ)
-    again = submits.run(CompactionWork(Mode.EXECUTE))
+    first = submits.run(ServiceWork(CompactionPolicy(), Mode.BOTH), environ)
+    again = submits.run(ServiceWork(CompactionPolicy(), Mode.EXECUTE))
 
     assert first.code == 0, first.output
     assert first.report is not None
@@ -239,7 +241,7 @@ def test_a_script_explains_itself_without_pyspark(
 def test_a_spec_of_another_version_is_refused_and_nobody_may_try_it_again(
     bench: Bench, submits: Submits
 ) -> None:
-    work = CompactionWork(Mode.EXECUTE)
+    work = ServiceWork(CompactionPolicy(), Mode.EXECUTE)
     files = submits.attempt(work, package="9.9.0")
 
     with submits.driver(files, submits.plan(work)) as driver:

@@ -60,6 +60,11 @@ class HudiEngine:
         """The release's name."""
         return self._dialect.release.name
 
+    @property
+    def process_id(self) -> int:
+        """The process that Java runs in."""
+        return self._jvm.process_id()
+
     def client(self, base: str, options: Options) -> AbstractContextManager[TableClient]:
         """A write client on an existing table, closed at the end."""
         return open_client(self._dialect, base, options)

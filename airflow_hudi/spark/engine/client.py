@@ -4,17 +4,21 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from py4j.protocol import Py4JJavaError
 
+from airflow_hudi.core.config import LockKey
 from airflow_hudi.core.engine_errors import InstantNotPending
 from airflow_hudi.core.heartbeat import HEARTBEAT_FOLDER
+from airflow_hudi.core.locks import LockKind
+from airflow_hudi.core.services.kinds import Service
 from airflow_hudi.spark.engine.dialects import Hudi015
 from airflow_hudi.spark.engine.failures import translated
 from airflow_hudi.spark.engine.jvm import items
-from airflow_hudi.spark.engine.protocol import BeforeCommit, Executed, Options, Service, Staged
+from airflow_hudi.spark.engine.locks import lock_provider
+from airflow_hudi.spark.engine.protocol import BeforeCommit, Executed, Options, Staged
 from airflow_hudi.spark.engine.staging import Staging
 
 if TYPE_CHECKING:
@@ -116,10 +120,42 @@ class HudiTableClient:
             result, stats = self._dialect.execute(self._client, service, instant)
         return Executed(service, instant, tuple(str(stat.getPath()) for stat in stats), result)
 
-    def commit(self, executed: Executed) -> None:
-        """Commit what :meth:`execute` of this same client wrote; takes the table's lock itself."""
+    def commit(self, executed: Executed, *, check: Callable[[], None] | None = None) -> None:
+        """Commit what :meth:`execute` of this same client wrote, if the check does not raise."""
+        with self.lock():
+            if check is not None:
+                check()
+            with self._lock_in_hand(), translated(self._base):
+                self._dialect.commit(
+                    self._client, executed.service, executed.instant, executed.result
+                )
+
+    def preview(self, service: Service) -> str | None:
+        """The plan that :meth:`schedule` would make now, as Hudi's own JSON."""
         with translated(self._base):
-            self._dialect.commit(self._client, executed.service, executed.instant, executed.result)
+            plan = self._dialect.preview(self._client, service)
+        return None if plan is None else str(plan.toString())
+
+    @contextlib.contextmanager
+    def _lock_in_hand(self) -> Iterator[None]:
+        """Inside, Hudi's own steps do not ask for the table's lock, which we hold.
+
+        Hudi locks for the commit alone, so nothing could be looked at under that same lock; and it
+        has no lock that can be taken twice. All else stays as the settings say.
+        """
+        properties = self._jvm.hudi.common.config.TypedProperties()
+        properties.putAll(self._config.getProps())
+        properties.put(LockKey.PROVIDER.value, lock_provider(LockKind.IN_PROCESS))
+        builder = self._jvm.hudi.config.HoodieWriteConfig.newBuilder()
+        config = builder.withProperties(properties).build()
+        transactions = self._jvm.hudi.client.transaction
+        manager = transactions.TransactionManager(config, self._storage())
+        services = self._client.getTableServiceClient()
+        try:
+            with self._jvm.exchanged(services, "txnManager", manager):
+                yield
+        finally:
+            manager.close()
 
     # --- rollback ----------------------------------------------------------------------------
 
@@ -141,9 +177,12 @@ class HudiTableClient:
         )
         return rollback
 
-    def execute_rollback(self, rollback: str, instant: str) -> int:
-        """Carry out a rollback plan and remove the heartbeat; the number of files deleted."""
-        target = self._pending(instant)
+    def execute_rollback(self, rollback: str, instant: str, action: str | None = None) -> int:
+        """Carry out a rollback plan and remove the heartbeat; the number of files deleted.
+
+        With its action, an instant may be gone already: somebody died between that and the end.
+        """
+        target = self._target(instant, action)
         self._staging.abandon(instant)  # or its client would go on proving life
         table = self._jvm.table(self._base, self._config)
         context = self._jvm.context
@@ -151,6 +190,14 @@ class HudiTableClient:
             metadata = table.rollback(context, rollback, target, _DELETE_INSTANTS, _WITH_LOCK)
         self.stop_heartbeat(instant)
         return int(metadata.getTotalFilesDeleted())
+
+    def _target(self, instant: str, action: str | None) -> Any:
+        try:
+            return self._pending(instant)
+        except InstantNotPending:
+            if action is None:
+                raise
+            return self._dialect.instant(self._jvm.meta_client(self._base), action, instant)
 
     def _pending(self, instant: str, meta_client: Any = None) -> Any:
         seen = self._jvm.meta_client(self._base) if meta_client is None else meta_client
@@ -163,15 +210,26 @@ class HudiTableClient:
     # --- clean -------------------------------------------------------------------------------
 
     def schedule_clean(self) -> str | None:
-        """Put a clean plan on the timeline; None where there is nothing to clean."""
+        """Put a clean plan on the timeline; the caller holds the lock."""
         clean = self._jvm.hudi.common.model.TableServiceType.CLEAN
-        with translated(self._base):
+        with self._lock_in_hand(), translated(self._base):
             return _present(self._client.scheduleTableService(self._jvm.option(), clean))
 
-    def clean(self) -> int | None:
-        """Carry out the pending clean plans, or make one; files deleted, None if nothing to do."""
+    def preview_clean(self) -> str | None:
+        """The plan that :meth:`schedule_clean` would make now, as Hudi's own JSON."""
         with translated(self._base):
-            metadata = self._client.clean()
+            plan = self._dialect.preview_clean(self._client)
+        return None if plan is None else str(plan.toString())
+
+    def clean(self, instant: str) -> int | None:
+        """Carry out the pending clean plans, the one of this instant among them; files deleted.
+
+        By the table and not by the client, which rolls dead writes back first, whatever it is told:
+        with several writers Hudi takes the policy "never" for "lazy".
+        """
+        with translated(self._base):
+            table = self._jvm.table(self._base, self._config)
+            metadata = table.clean(self._jvm.context, instant)
         return None if metadata is None else int(metadata.getTotalFilesDeleted())
 
     # --- staged writes -----------------------------------------------------------------------

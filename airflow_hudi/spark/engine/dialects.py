@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from airflow_hudi.core.config import TableKey, WriteKey
+from airflow_hudi.core.services.kinds import Service
 from airflow_hudi.core.versions import Release
 from airflow_hudi.spark.engine.jvm import HudiJvm, items
-from airflow_hudi.spark.engine.protocol import Options, Service
+from airflow_hudi.spark.engine.protocol import Options
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -23,6 +24,8 @@ _WITHOUT_COMMIT = False
 _WITHOUT_LOCK = False
 _WITHOUT_META_COLUMNS = False
 _WITHOUT_STREAMING = True  # "skip streaming writes to the metadata table" is Hudi's question
+
+_NO_INSTANT = "99991231235959999"  # of a plan that is only looked at: later than all there are
 
 _EXECUTE = {Service.COMPACTION: "compact", Service.LOG_COMPACTION: "logCompact"}
 _COMMIT = {Service.COMPACTION: "commitCompaction", Service.LOG_COMPACTION: "commitLogCompaction"}
@@ -76,6 +79,11 @@ class Hudi015:
         resolver = self.jvm.hudi.common.table.TableSchemaResolver(meta_client)
         return resolver.getTableAvroSchemaIfPresent(_WITHOUT_META_COLUMNS)
 
+    def instant(self, _meta_client: Any, action: str, time: str) -> Any:
+        """An inflight instant as an object, whether it is on the timeline or not."""
+        states = getattr(self.jvm.hudi.common.table.timeline, "HoodieInstant$State")
+        return self.jvm.hudi.common.table.timeline.HoodieInstant(states.INFLIGHT, action, time)
+
     # --- the lock ----------------------------------------------------------------------------
 
     def begin(self, manager: Any) -> None:
@@ -116,6 +124,32 @@ class Hudi015:
         statuses = self.jvm.option(self.jvm.hudi.data.HoodieJavaRDD.of(result.getWriteStatuses()))
         arguments = (self._committable(result), self._table(client), instant, statuses)
         self._call_service(client, "completeClustering", *arguments)
+
+    # --- plans that are looked at, and not made ----------------------------------------------
+
+    def preview(self, client: Any, service: Service) -> Any:
+        """The plan that would be made now, or null."""
+        actions = self.jvm.hudi.table.action
+        arguments = (self.jvm.context, client.getConfig(), self._table(client), _NO_INSTANT)
+        none = self.jvm.option()
+        if service is Service.CLUSTERING:
+            planner = actions.cluster.ClusteringPlanActionExecutor(*arguments, none)
+            plan = self.jvm.call_hidden(planner, "createClusteringPlan")
+            return plan.get() if plan.isPresent() else None
+        kinds = self.jvm.hudi.common.model.WriteOperationType
+        kind = kinds.COMPACT if service is Service.COMPACTION else kinds.LOG_COMPACT
+        planner = actions.compact.ScheduleCompactionActionExecutor(*arguments, none, kind)
+        return self.jvm.call_hidden(planner, "scheduleCompaction")
+
+    def preview_clean(self, client: Any) -> Any:
+        """The plan of a clean that would be made now."""
+        planner = self._clean_planner(client)
+        return self.jvm.call_hidden(planner, "requestClean", self.jvm.context)
+
+    def _clean_planner(self, client: Any) -> Any:
+        planner = self.jvm.hudi.table.action.clean.CleanPlanActionExecutor
+        table = self._table(client)
+        return planner(self.jvm.context, client.getConfig(), table, _NO_INSTANT, self.jvm.option())
 
     def _call_service(self, client: Any, name: str, *arguments: Any) -> Any:
         return self.jvm.call_hidden(client.getTableServiceClient(), name, *arguments)
@@ -174,6 +208,11 @@ class Hudi10(Hudi015):
         """When an instant of Java's was requested."""
         return str(instant.requestedTime())
 
+    def instant(self, meta_client: Any, action: str, time: str) -> Any:
+        """An inflight instant as an object, whether it is on the timeline or not."""
+        states = getattr(self.jvm.hudi.common.table.timeline, "HoodieInstant$State")
+        return meta_client.createNewInstant(states.INFLIGHT, action, time)
+
     def new_instant(self, client: Any) -> str:
         """A new instant time; the caller holds the table's lock."""
         return str(client.createNewInstantTime(_WITHOUT_LOCK))
@@ -199,6 +238,11 @@ class Hudi11(Hudi10):
     def end(self, manager: Any) -> None:
         """Give the table's lock back."""
         manager.endStateChange(self.jvm.option())
+
+    def _clean_planner(self, client: Any) -> Any:
+        planner = self.jvm.hudi.table.action.clean.CleanPlanActionExecutor
+        table = self._table(client)
+        return planner(self.jvm.context, client.getConfig(), table, self.jvm.option())
 
     _without_commit = (_WITHOUT_COMMIT,)
 

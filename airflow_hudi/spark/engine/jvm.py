@@ -3,10 +3,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import contextlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from py4j.java_gateway import JavaPackage
+from py4j.java_gateway import JavaObject, JavaPackage
 
 from airflow_hudi.core.errors import EnvironmentProblem
 
@@ -81,12 +82,28 @@ class HudiJvm:
         For steps that Hudi offers only as part of a larger one. Safe because a release's names do
         not change any more; every use is proved by a test on every release.
         """
-        method = _declared(target.getClass(), name, len(arguments))
+        method = _declared(target.getClass(), name, arguments)
         method.setAccessible(True)
         values = self.gateway.new_array(self.root.java.lang.Object, len(arguments))
         for position, argument in enumerate(arguments):
             values[position] = argument
         return method.invoke(target, values)
+
+    @contextlib.contextmanager
+    def exchanged(self, target: Any, field: str, value: Any) -> Iterator[None]:
+        """Inside, a field that Hudi does not show holds another value."""
+        hidden = _declared_field(target.getClass(), field)
+        hidden.setAccessible(True)
+        before = hidden.get(target)
+        hidden.set(target, value)
+        try:
+            yield
+        finally:
+            hidden.set(target, before)
+
+    def process_id(self) -> int:
+        """The JVM's own process."""
+        return int(self.root.java.lang.ProcessHandle.current().pid())
 
 
 def items(collection: Any) -> list[Any]:
@@ -97,14 +114,33 @@ def items(collection: Any) -> list[Any]:
     return list(collection.toArray())
 
 
-def _declared(kind: Any, name: str, arity: int) -> Any:
+def _declared(kind: Any, name: str, arguments: Sequence[Any]) -> Any:
     while kind is not None:
         methods: Sequence[Any] = kind.getDeclaredMethods()
         for method in methods:
-            if method.getName() == name and method.getParameterCount() == arity:
+            if method.getName() == name and _takes(method, arguments):
                 return method
         kind = kind.getSuperclass()
     raise EnvironmentProblem(
-        f"this Hudi has no method {name} with {arity} arguments",
+        f"this Hudi has no method {name} with {len(arguments)} such arguments",
         cure="use an unmodified release bundle",
+    )
+
+
+def _takes(method: Any, arguments: Sequence[Any]) -> bool:
+    kinds = list(method.getParameterTypes())
+    if len(kinds) != len(arguments):
+        return False
+    pairs = zip(kinds, arguments, strict=True)
+    return all(not isinstance(value, JavaObject) or kind.isInstance(value) for kind, value in pairs)
+
+
+def _declared_field(kind: Any, name: str) -> Any:
+    while kind is not None:
+        for field in kind.getDeclaredFields():
+            if field.getName() == name:
+                return field
+        kind = kind.getSuperclass()
+    raise EnvironmentProblem(
+        f"this Hudi has no field {name}", cure="use an unmodified release bundle"
     )

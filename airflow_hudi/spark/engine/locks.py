@@ -14,6 +14,11 @@ _PROVIDERS = {
 }
 
 
+def lock_provider(kind: LockKind) -> str:
+    """The Java class of a lock."""
+    return _PROVIDERS[kind]
+
+
 def lock_options(settings: LockSettings, uri: str) -> dict[str, str]:
     """All a Hudi job must be told to share the table at `uri` with other jobs."""
     return {

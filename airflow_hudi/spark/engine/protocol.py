@@ -10,22 +10,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from enum import Enum
 from typing import TYPE_CHECKING, Any, Protocol
+
+from airflow_hudi.core.services.kinds import Service
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 Options = Mapping[str, str]
 """Hudi's settings by key, as strings."""
-
-
-class Service(str, Enum):
-    """The table services that carry out a plan."""
-
-    COMPACTION = "compaction"
-    LOG_COMPACTION = "logcompaction"
-    CLUSTERING = "clustering"
 
 
 class CommitInProgress(Protocol):
@@ -100,24 +93,42 @@ class TableClient(Protocol):
         """Carry a plan out without committing it."""
         ...
 
-    def commit(self, executed: Executed) -> None:
-        """Commit what :meth:`execute` wrote."""
+    def commit(self, executed: Executed, *, check: Callable[[], None] | None = None) -> None:
+        """Commit what :meth:`execute` wrote.
+
+        The check is called under the table's lock, which is held until the commit is done: what it
+        has seen still holds then. What it raises ends the commit, and nothing was committed.
+        """
+        ...
+
+    def preview(self, service: Service) -> str | None:
+        """The plan that :meth:`schedule` would make now, as Hudi's own JSON; nothing is written."""
         ...
 
     def schedule_rollback(self, instant: str) -> str:
         """Put a rollback plan for a pending instant on the timeline; the caller holds the lock."""
         ...
 
-    def execute_rollback(self, rollback: str, instant: str) -> int:
-        """Carry out a rollback plan and remove the heartbeat; the number of files deleted."""
+    def execute_rollback(self, rollback: str, instant: str, action: str | None = None) -> int:
+        """Carry out a rollback plan and remove the heartbeat; the number of files deleted.
+
+        With its action, an instant may be gone already: somebody died between that and the end.
+        """
         ...
 
     def schedule_clean(self) -> str | None:
-        """Put a clean plan on the timeline; None where there is nothing to clean."""
+        """Put a clean plan on the timeline; None where there is nothing to clean.
+
+        The caller holds the lock. Nothing is rolled back behind the caller's back.
+        """
         ...
 
-    def clean(self) -> int | None:
-        """Carry out the pending clean plans, or make one; files deleted, None if nothing to do."""
+    def preview_clean(self) -> str | None:
+        """The plan that :meth:`schedule_clean` would make now, as Hudi's own JSON."""
+        ...
+
+    def clean(self, instant: str) -> int | None:
+        """Carry out the pending clean plans, the one of this instant among them; files deleted."""
         ...
 
     def stage(self, frame: DataFrame, operation: str, *, extra: Mapping[str, str]) -> Staged:
@@ -135,6 +146,11 @@ class Engine(Protocol):
     @property
     def release(self) -> str:
         """The release's name."""
+        ...
+
+    @property
+    def process_id(self) -> int:
+        """The process that Java runs in."""
         ...
 
     def client(self, base: str, options: Options) -> AbstractContextManager[TableClient]:

@@ -11,8 +11,8 @@ from airflow.sdk import DAG, AssetAlias, task
 
 from airflow_hudi.assets import hudi_asset
 from airflow_hudi.core import TableType
-from airflow_hudi.core.compaction import CompactionPolicy
 from airflow_hudi.core.ingestion import NewTable
+from airflow_hudi.core.services.policies import CompactionPolicy
 from airflow_hudi.operators.compaction import HudiCompactionOperator
 from airflow_hudi.operators.ingestion import HudiIngestOperator
 

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A driver's claims: taken before anything is touched, renewed with every beat, given back."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from typing import TYPE_CHECKING
+
+from airflow_hudi.core.claims import (
+    Claim,
+    ClaimFile,
+    Executor,
+    Free,
+    HeldClaim,
+    Standing,
+    host_says,
+    judge_claim,
+    load_claims,
+)
+from airflow_hudi.core.hosts import host_id, process
+from airflow_hudi.core.instants import InstantTime
+
+if TYPE_CHECKING:
+    from airflow_hudi.spark.runner import Job
+
+
+@dataclass(frozen=True, slots=True)
+class Claimed:
+    """A claim that is ours, and whether it was somebody's who is dead."""
+
+    claim: HeldClaim
+    taken_over: bool
+
+
+@contextmanager
+def claimed(job: Job, instant: str) -> Iterator[Claimed]:
+    """Be the one executor of an instant of the job's table; :class:`PlanClaimed` if one lives.
+
+    A driver that was told to stop keeps its claim: Java goes on with what it was asked for until
+    the process is gone, and only then may somebody else begin.
+    """
+    file = ClaimFile(job.control, job.spec.table, InstantTime(instant))
+    claim, because = file.take(_executor(job), lambda other: _judge(job, other))
+    if because is not None:
+        job.say(f"taking {instant} over: {because}")
+    job.beating.keep(claim)
+    try:
+        yield Claimed(claim, taken_over=because is not None)
+    finally:
+        if not job.beating.is_told_to_stop:
+            job.beating.let_go(claim)
+            claim.release()
+
+
+def held_by_others(job: Job) -> frozenset[InstantTime]:
+    """The instants of the job's table that somebody has claimed who is not proved dead."""
+    own = _executor(job)
+    claims = load_claims(job.control, job.spec.table)
+    return frozenset(
+        time
+        for time, claim in claims.items()
+        if claim.executor != own and not _is_free(_judge(job, claim))
+    )
+
+
+def _is_free(standing: Standing) -> bool:
+    return isinstance(standing, Free)
+
+
+def _judge(job: Job, claim: Claim) -> Standing:
+    now = datetime.now(tz=timezone.utc)
+    lives = host_says(claim.executor)
+    return judge_claim(claim, lives=lives, now=now, policy=job.spec.takeover)
+
+
+def _executor(job: Job) -> Executor:
+    return Executor(
+        job=str(job.spec.key),
+        folder=job.spec.key.folder,
+        attempt=job.spec.attempt,
+        host=host_id(),
+        processes=(process(os.getpid()), process(job.engine.process_id)),
+        application_id=job.beating.application_id,
+    )

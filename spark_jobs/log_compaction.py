@@ -1,0 +1,10 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Plan or execute a log compaction of a Hudi table; started by ``HudiLogCompactionOperator``."""
+
+from __future__ import annotations
+
+from airflow_hudi.spark.runner import main
+from airflow_hudi.spark.services import serve
+
+if __name__ == "__main__":
+    main(serve)
