@@ -34,7 +34,7 @@ if TYPE_CHECKING:  # for type checkers; a test holds it equal to the list below
     from airflow_hudi.operators.table_services import hudi_table_services as hudi_table_services
     from airflow_hudi.sensors.commit import HudiCommitSensor as HudiCommitSensor
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
 
 _HOME = {
     "CleanPolicy": "airflow_hudi.core.services.policies",

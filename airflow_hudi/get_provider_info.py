@@ -33,6 +33,9 @@ def get_provider_info() -> dict[str, Any]:
             _modules(
                 "airflow_hudi.operators.ingestion",
                 "airflow_hudi.operators.compaction",
+                "airflow_hudi.operators.clustering",
+                "airflow_hudi.operators.cleaning",
+                "airflow_hudi.operators.table_services",
                 "airflow_hudi.operators.reading",
             )
         ],
@@ -59,6 +62,12 @@ def get_provider_info() -> dict[str, Any]:
                 "factory": "airflow_hudi.assets.hudi_asset",
             }
         ],
+        "config": {
+            "hudi": {
+                "description": "What holds for all Hudi tables, whatever their connection.",
+                "options": {"table_service_rollback_delay": _ROLLBACK_DELAY},
+            }
+        },
     }
 
 
@@ -69,6 +78,16 @@ def _modules(*names: str) -> dict[str, Any]:
 def _field(label: str, description: str, schema: dict[str, Any]) -> dict[str, Any]:
     return {"label": label, "description": description, "schema": schema}
 
+
+_ROLLBACK_DELAY = {
+    "description": "How many minutes old a pending log compaction or clustering must be before a"
+    " clean may roll it back. Its executor being dead is asked for as well, at any age. The"
+    " argument rollback_delay of a task is stronger.\n",
+    "version_added": "0.3.0",
+    "type": "float",
+    "example": "30",
+    "default": "60",
+}
 
 _FIELD_BEHAVIOUR = {
     # No secret is needed here: storage and Spark bring credentials of their own.

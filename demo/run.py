@@ -38,6 +38,7 @@ from demo.processes import end_processes
 from demo.story import Story, Told
 
 FAILED, UNKNOWN, STOPPED = 1, 2, 130
+RACE = "race"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -45,6 +46,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # a terminal may not know all signs
+    if options.example == RACE:
+        return _race()
     example = EXAMPLES / f"{options.example}.py"
     if example not in _examples():
         return _no_such(options.example)
@@ -58,6 +61,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         sys.stdout.write("» stopped; nothing of it is running any more\n")
         return STOPPED
+
+
+def _race() -> int:
+    """No DAG: what happens when an orchestrator does not look, and when it does."""
+    from demo import race  # noqa: PLC0415 - only it needs PySpark
+
+    bundle_jar(RELEASE_NAMES[-1])
+    return race.main()
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -77,7 +88,8 @@ def _examples() -> list[Path]:
 
 
 def _no_such(name: str) -> int:
-    known = "".join(f"  {path.stem:<16} {_purpose(path)}\n" for path in _examples())
+    examples = [*_examples(), Path(__file__).with_name(f"{RACE}.py")]
+    known = "".join(f"  {path.stem:<16} {_purpose(path)}\n" for path in examples)
     sys.stderr.write(f"demo: there is no example {name!r}; there are\n\n{known}")
     return UNKNOWN
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-JOBS = ("compaction", "ingestion", "reading")
+JOBS = ("cleaning", "clustering", "compaction", "ingestion", "log_compaction", "reading")
 
 
 @pytest.fixture(scope="module")

@@ -17,6 +17,7 @@ Every step is one conditional write, so of two who try one gets it.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import TypeAlias
@@ -179,6 +180,7 @@ class ClaimFile:
 
         Also returns why it could be taken over, None where nobody had it.
         """
+        because: str | None = None
         while True:
             content = self._content()
             if content is None:
@@ -188,14 +190,22 @@ class ClaimFile:
                 continue
             claim = _claim(content)
             if claim.executor == executor:  # our own, of a write whose answer was lost
-                return HeldClaim(self, claim, content.version), None
+                return HeldClaim(self, claim, content.version), because
             standing = judge(claim)
             if isinstance(standing, Held):
                 raise PlanClaimed(self.uri, self.instant, standing)
             taken = Claim(executor, claim.number + 1)
             version = self._replace(taken, content.version)
+            because = standing.because
             if version is not None:
-                return HeldClaim(self, taken, version), standing.because
+                return HeldClaim(self, taken, version), because
+
+    def discard(self, judge: Callable[[Claim], Standing]) -> None:
+        """Remove it, unless somebody has it or takes it just now."""
+        content = self._content()
+        if content is not None and isinstance(judge(_claim(content)), Free):
+            with suppress(VersionMismatch, OutcomeUnknown):
+                self.storage.delete(self.path, expected=content.version)
 
     def _create(self, claim: Claim) -> Version | None:
         try:
@@ -245,13 +255,16 @@ class HeldClaim:
             raise ClaimLost(self._file.path, _who(there))
 
     def release(self) -> None:
-        """Give it back; one that was taken over is not ours to give."""
+        """Give it back; one that was taken over is not ours to give.
+
+        Where it is not known whether that was done, it stays until this process has ended.
+        """
         there = self._file._content()  # noqa: SLF001 - its other half
         if there is None or _claim(there).executor != self._claim.executor:
             return
         try:
             self._file.storage.delete(self._file.path, expected=there.version)
-        except VersionMismatch:
+        except (VersionMismatch, OutcomeUnknown):
             return
 
 
@@ -265,6 +278,16 @@ def load_claims(storage: Storage, uri: str) -> dict[InstantTime, Claim]:
             if claim is not None:
                 claims[time] = claim
     return claims
+
+
+def standings(
+    storage: Storage, uri: str, policy: TakeoverPolicy, *, now: datetime
+) -> dict[InstantTime, Standing]:
+    """What each claim on a table is worth now, by this host's word and by the clock."""
+    return {
+        time: judge_claim(claim, lives=host_says(claim.executor), now=now, policy=policy)
+        for time, claim in load_claims(storage, uri).items()
+    }
 
 
 def claims_folder(uri: str) -> str:

@@ -74,6 +74,11 @@ class CommitMetadata:
         return sum(stat.deletes for stat in self.stats)
 
     @property
+    def file_groups_replaced(self) -> int:
+        """How many file groups it took out of the table."""
+        return sum(len(ids) for ids in self.replaced.values())
+
+    @property
     def file_groups(self) -> tuple[FileGroupId, ...]:
         """The file groups it wrote to or replaced, sorted."""
         written = {stat.file_group for stat in self.stats}

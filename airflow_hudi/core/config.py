@@ -31,6 +31,7 @@ class TableKey(str, Enum):
     URL_ENCODED_PARTITIONS = "hoodie.datasource.write.partitionpath.urlencode"
     PAYLOAD_CLASS = "hoodie.compaction.payload.class"
     LEGACY_PAYLOAD_CLASS = "hoodie.table.legacy.payload.class"
+    METADATA_PARTITIONS = "hoodie.table.metadata.partitions"
 
 
 class WriteKey(str, Enum):

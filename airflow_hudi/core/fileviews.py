@@ -30,7 +30,7 @@ from airflow_hudi.core.instants import Action, InstantTime
 from airflow_hudi.core.layout import METADATA_FOLDER
 from airflow_hudi.core.logfiles import LogFileName, parse_log_name
 from airflow_hudi.core.plans import CompactionPlan, load_pending_plans
-from airflow_hudi.core.storage.base import Listing
+from airflow_hudi.core.storage.base import Listing, checked_path
 from airflow_hudi.core.table import Table
 from airflow_hudi.core.timeline import Timeline
 from airflow_hudi.core.versions import Feature
@@ -58,7 +58,22 @@ def load_file_groups(table: Table, timeline: Timeline) -> TableFiles:
 
 def load_partitions(table: Table) -> tuple[PartitionFiles, ...]:
     """Every partition of the table with its data files, sorted by path."""
-    return tuple(sorted(_walk(table, ""), key=lambda files: files.partition))
+    return tuple(sorted(walk_partitions(table), key=lambda files: files.partition))
+
+
+def walk_partitions(table: Table) -> Iterator[PartitionFiles]:
+    """The same one by one, as they are listed."""
+    return _walk(table, "")
+
+
+def load_partition(table: Table, path: str) -> PartitionFiles | None:
+    """The partition of that path with its data files, from one listing; None where there is none.
+
+    The path comes back in its normal form.
+    """
+    path = checked_path(path)
+    listing = table.storage.list_folder(path)
+    return _partition(path, listing) if _is_partition(listing) else None
 
 
 def load_table_view(table: Table, timeline: Timeline) -> tuple[TableView, tuple[Defect, ...]]:
@@ -102,13 +117,17 @@ def _archived_completions(table: Table) -> Callable[[], Mapping[InstantTime, Ins
 
 def _walk(table: Table, folder: str) -> Iterator[PartitionFiles]:
     listing = table.storage.list_folder(folder)
-    if any(file.name.startswith(PARTITION_METAFILE) for file in listing.files):
+    if _is_partition(listing):
         yield _partition(folder, listing)
         if folder:  # partitions do not nest, but the root of a table that has none may hold folders
             return
     for name in listing.folders:
         if name != METADATA_FOLDER:
             yield from _walk(table, f"{folder}/{name}" if folder else name)
+
+
+def _is_partition(listing: Listing) -> bool:
+    return any(file.name.startswith(PARTITION_METAFILE) for file in listing.files)
 
 
 def _partition(folder: str, listing: Listing) -> PartitionFiles:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import ClassVar, TypeAlias
 
-from airflow_hudi.core.config import TableKey, WriteKey
+from airflow_hudi.core.config import CleanKey, ClusteringKey, TableKey, WriteKey
 from airflow_hudi.core.errors import TableNotFound
 from airflow_hudi.core.job_errors import (
     InvalidWork,
@@ -43,6 +43,15 @@ class Operation(str, Enum):
     def takes_rows(self) -> bool:
         """Whether it needs a source at all."""
         return self is not Operation.DELETE_PARTITION
+
+    @property
+    def replaces_file_groups(self) -> bool:
+        """Whether it takes whole file groups out of the table."""
+        return self in (
+            Operation.INSERT_OVERWRITE,
+            Operation.INSERT_OVERWRITE_TABLE,
+            Operation.DELETE_PARTITION,
+        )
 
 
 class SourceFormat(str, Enum):
@@ -107,6 +116,7 @@ class NewTable:
     """None: the last part of the table's path."""
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "type", _table_type(self.type))  # a text does as well
         for name in ("keys", "ordering", "partitions"):
             columns = getattr(self, name)
             if isinstance(columns, str):
@@ -128,6 +138,14 @@ class NewTable:
             table_version(version).require(Feature.SEVERAL_ORDERING_FIELDS)
 
 
+def _table_type(said: object) -> TableType:
+    try:
+        return TableType(said.upper() if isinstance(said, str) else said)
+    except ValueError:
+        cure = f"choose {' or '.join(TableType)}"
+        raise InvalidWork(f"a new table's type is {said!r}", cure=cure) from None
+
+
 @dataclass(frozen=True, slots=True)
 class IngestWork:
     """One write into one table."""
@@ -142,6 +160,9 @@ class IngestWork:
     """More of Hudi's settings for this write."""
     when_empty: WhenEmpty = WhenEmpty.FAIL
     evolve_schema: bool = False
+    inline_services: bool = False
+    """Whether Hudi may run table services within the write, as it or the options choose; else they
+    are other jobs' work."""
 
     @property
     def reads_avro(self) -> bool:
@@ -198,6 +219,8 @@ _TABLE_SAYS = {key.value: says for keys, says in _IDENTITY for key in keys}
 
 def check_work(work: IngestWork, release: Release, table: TableProperties | None, uri: str) -> None:
     """Raise where a write cannot or must not happen, as far as the table itself tells."""
+    _check_parameters(work)
+    _check_single_owner(work)
     if table is None:
         if work.create is None:
             raise TableNotFound(uri)
@@ -207,6 +230,53 @@ def check_work(work: IngestWork, release: Release, table: TableProperties | None
     conflicts = contradictions(work, table)
     if conflicts:
         raise OptionsContradictTable(uri, conflicts)
+
+
+# What a parameter says, and no option.
+_PARAMETERS = {
+    WriteKey.OPERATION: "operation='{value}'",
+    WriteKey.PARTITIONS_TO_DELETE: "operation='delete_partition' and partitions=['…']",
+}
+
+
+def _check_parameters(work: IngestWork) -> None:
+    """Raise where the options say what the job says otherwise."""
+    for key, parameter in _PARAMETERS.items():
+        if key.value in work.options:
+            raise InvalidWork(
+                f"{key.value} among the options would not be heeded, or change another write than"
+                " was asked for",
+                cure=f"drop it and pass {parameter.format(value=work.options[key.value])}",
+            )
+
+
+# Switched off in a write that leaves services to others. Archiving is none: it stays in the write.
+_INLINE_SERVICES = (
+    WriteKey.COMPACT_INLINE,
+    WriteKey.COMPACT_SCHEDULE_INLINE,
+    WriteKey.LOG_COMPACTION_INLINE,
+    ClusteringKey.INLINE,
+    ClusteringKey.SCHEDULE_INLINE,
+    ClusteringKey.ASYNC,
+    CleanKey.AUTOMATIC,
+)
+
+
+def no_inline_services() -> dict[str, str]:
+    """What Hudi is told so that a write runs no table service."""
+    return {key.value: "false" for key in _INLINE_SERVICES}
+
+
+def _check_single_owner(work: IngestWork) -> None:
+    """Raise where the options switch on what is other jobs' work."""
+    on = [key for key in no_inline_services() if work.options.get(key, "").lower() == "true"]
+    if on and not work.inline_services:
+        raise InvalidWork(
+            f"{', '.join(on)} would run a table service within the write, beside the jobs whose"
+            " work that is",
+            cure="drop the option and give the table a service operator, or pass"
+            " inline_services=True if no operator serves it",
+        )
 
 
 def contradictions(work: IngestWork, table: TableProperties) -> dict[str, tuple[str, str]]:

@@ -8,6 +8,8 @@
     │   ├── InvalidWork                       what, cure
     │   ├── SecretInSettings                  keys
     │   ├── OptionsContradictTable            table, conflicts
+    │   ├── TermsDisagree                     table, disagreements   .retryable as told
+    │   ├── MetadataTableLeftBehind           table, partitions
     │   ├── MissingColumns                    missing, needed_for, have
     │   └── SchemaWouldEvolve                 table, changes
     ├── SourceMissing (FileNotFoundError)     source
@@ -66,6 +68,36 @@ class OptionsContradictTable(InvalidInput):
         super().__init__(
             f"the job contradicts {table}: {said}. The table keeps what it was created with: drop"
             " the option, or write to another table"
+        )
+
+
+class TermsDisagree(InvalidInput):
+    """Jobs on one table do not share what all of them must share."""
+
+    def __init__(
+        self, table: str, disagreements: Iterable[str], *, cure: str, retryable: bool
+    ) -> None:
+        self.table = table
+        self.disagreements = tuple(disagreements)
+        self.cure = cure
+        self.retryable = retryable
+        super().__init__(
+            f"the jobs on {table} do not agree: {'; '.join(self.disagreements)}. Together they"
+            f" could undo each other's work or lose data, so nothing was started: {cure}"
+        )
+
+
+class MetadataTableLeftBehind(InvalidInput):
+    """The job would not keep up the metadata table that the table has."""
+
+    def __init__(self, table: str, partitions: Iterable[str], *, option: str) -> None:
+        self.table = table
+        self.partitions = tuple(partitions)
+        super().__init__(
+            f"{table} has a metadata table ({', '.join(self.partitions)}), and the job says"
+            f" {option}=false: the metadata table would go stale, and Hudi would delete it. Nothing"
+            f" was started: say {option}=true or drop the option, or delete the metadata table"
+            " first if that is meant"
         )
 
 

@@ -256,16 +256,17 @@ def _replace(record: Record) -> Plan:
     operation = record.text("operationType")
     if plan is None or operation != CLUSTER:
         return ReplacePlan(operation, record.text_mapping("extraMetadata"))
-    return _clustering(plan)
+    # What the planner was given stands in the request; a strategy adds to the plan itself.
+    return _clustering(plan, extra=record.text_mapping("extraMetadata"))
 
 
-def _clustering(plan: Record) -> ClusteringPlan:
+def _clustering(plan: Record, extra: Mapping[str, str] | None = None) -> ClusteringPlan:
     strategy = plan.record("strategy")
     return ClusteringPlan(
         groups=tuple(map(_clustering_group, plan.records("inputGroups"))),
         strategy=strategy.text("strategyClassName") if strategy else None,
         strategy_params=strategy.text_mapping("strategyParams") if strategy else {},
-        extra=plan.text_mapping("extraMetadata"),
+        extra={**(extra or {}), **plan.text_mapping("extraMetadata")},
     )
 
 

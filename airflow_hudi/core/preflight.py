@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from datetime import datetime
 
 from airflow_hudi.core.errors import TableNotFound
 from airflow_hudi.core.heartbeat import heartbeat_policy
 from airflow_hudi.core.ingestion import IngestWork, check_work
+from airflow_hudi.core.instants import InstantTime
 from airflow_hudi.core.job_errors import WrongTableType
 from airflow_hudi.core.jobs import Work
 from airflow_hudi.core.plans import load_plan
@@ -26,11 +28,17 @@ from airflow_hudi.core.versions import Release
 
 
 def look_before(
-    work: Work, storage: Storage, release: Release, *, now: datetime
+    work: Work,
+    storage: Storage,
+    release: Release,
+    *,
+    now: datetime,
+    left_behind: Collection[InstantTime] = (),
 ) -> NothingToDo | str:
     """What will be done, in words, or that there is nothing to do; raises where it cannot be done.
 
     :param storage: rooted at the table's base path
+    :param left_behind: instants that dead executors have claimed
     """
     table = _table(storage)
     if isinstance(work, IngestWork):
@@ -44,7 +52,8 @@ def look_before(
     check_version(table.properties, release)
     if isinstance(work, CleanWork):
         return f"{table.uri} is to be cleaned"
-    return _look_before_service(work, table, now=now)
+    view = load_view(table, heartbeat_policy(work.options), now=now)
+    return _look_before_service(work, table, view, left_behind)
 
 
 def _table(storage: Storage) -> Table | None:
@@ -54,7 +63,9 @@ def _table(storage: Storage) -> Table | None:
         return None
 
 
-def _look_before_service(work: ServiceWork, table: Table, *, now: datetime) -> NothingToDo | str:
+def _look_before_service(
+    work: ServiceWork, table: Table, view: ServicesView, left_behind: Collection[InstantTime]
+) -> NothingToDo | str:
     noun = work.service.noun
     if (
         work.service is not Service.CLUSTERING
@@ -66,8 +77,7 @@ def _look_before_service(work: ServiceWork, table: Table, *, now: datetime) -> N
             needed=TableType.MERGE_ON_READ.value,
             needed_for=noun,
         )
-    view = load_view(table, heartbeat_policy(work.options), now=now)
-    choice = choose(work, view)
+    choice = choose(work, view, left_behind=left_behind)
     if isinstance(choice, NothingToDo):
         return choice
     if isinstance(choice, Execute):

@@ -39,6 +39,8 @@ class Evidence:
     rows: RowCounts | None = None
     plan: PlanSize | None = None
     is_archived: bool = False
+    replaced: int = 0
+    """How many file groups a write took out of the table."""
 
 
 def load_evidence(
@@ -82,7 +84,8 @@ def _commit_of(table: Table, timeline: Timeline, job: str) -> Evidence | None:
     for instant in reversed(timeline.completed().writes().instants):
         commit = load_commit(table, timeline, instant)
         if not isinstance(commit, Defect) and commit.extra.get(JOB_METADATA_KEY) == job:
-            return Evidence(instant, rows=row_counts(commit))
+            replaced = commit.file_groups_replaced
+            return Evidence(instant, rows=row_counts(commit), replaced=replaced)
     return None
 
 

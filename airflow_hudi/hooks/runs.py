@@ -11,7 +11,7 @@ import os
 import tempfile
 import time
 from collections.abc import Mapping
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack, nullcontext, suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
@@ -26,18 +26,30 @@ from airflow_hudi.core.attempts import (
     Start,
     next_move,
 )
+from airflow_hudi.core.claims import Free, Held, Standing, TakeoverPolicy, standings
 from airflow_hudi.core.connection import HudiSettings
 from airflow_hudi.core.control import AttemptFolder, JobFolder, job_folder
-from airflow_hudi.core.errors import ObjectExists
+from airflow_hudi.core.errors import InvalidInput, ObjectExists, TableNotFound
 from airflow_hudi.core.hosts import host_id
 from airflow_hudi.core.ingestion import FileSource, IngestWork
+from airflow_hudi.core.instants import InstantTime
 from airflow_hudi.core.job_errors import DriverDied
 from airflow_hudi.core.jobs import JobArguments, JobKey, JobReport, JobSpec, Outcome, Work
 from airflow_hudi.core.locks import refuse_lock_options
 from airflow_hudi.core.preflight import look_before
+from airflow_hudi.core.properties import load_properties
+from airflow_hudi.core.reading import ReadWork
 from airflow_hudi.core.redaction import refuse_secret_settings
-from airflow_hudi.core.services.choice import NothingToDo
+from airflow_hudi.core.services.choice import NothingToDo, PlanInUse
+from airflow_hudi.core.services.works import ServiceWork
 from airflow_hudi.core.storage import LocalStorage, Storage, open_storage
+from airflow_hudi.core.terms import (
+    Record,
+    TermsFolder,
+    check_metadata_table,
+    record_of,
+    terms_of,
+)
 from airflow_hudi.core.verdicts import Evidence, load_evidence, settle
 from airflow_hudi.core.versions import release
 from airflow_hudi.hooks.driver_output import DriverOutput
@@ -51,8 +63,16 @@ log = logging.getLogger(__name__)
 _LOG_FILE = "driver.log"
 _PAUSE = 0.1
 _LAST_WAIT = 2.0
+_ENDING = 0.5
 # From the claim of an attempt to the record of its process; then its task must have died.
 _LAUNCHING = timedelta(seconds=15)
+
+
+@dataclass(frozen=True, slots=True)
+class Elsewhere:
+    """A job of another task carries out what this one is to do."""
+
+    handle: JobHandle
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +86,8 @@ class JobRun:
     settings: HudiSettings
     spark_conf: Mapping[str, str] = field(default_factory=dict)
     patience: Patience = field(default_factory=Patience)
+    conn_id: str = ""
+    """The connection that the settings are from."""
 
     @property
     def control(self) -> Storage:
@@ -83,10 +105,11 @@ class JobRun:
 
     # --- begin ---------------------------------------------------------------------------------
 
-    def begin(self) -> AttemptFolder | JobReport:
+    def begin(self) -> AttemptFolder | JobReport | Elsewhere:
         """Start a driver, or find the one that is at work, or the report that nobody has heard of.
 
-        Whoever loses a race for an attempt looks again and finds the winner's.
+        Whoever loses a race for an attempt looks again and finds the winner's. Where a job of
+        another task is at the same plan, that one is to be waited for.
         """
         for settings in (self.spark_conf, self.work.options, _source_options(self.work)):
             refuse_secret_settings(settings)
@@ -117,7 +140,7 @@ class JobRun:
         number = self.folder.latest_number()
         return look(self.folder.attempt(number), self.patience) if number else None
 
-    def _start(self, move: Start) -> AttemptFolder | JobReport | None:
+    def _start(self, move: Start) -> AttemptFolder | JobReport | Elsewhere | None:
         """None: somebody else was faster, look again."""
         dead = move.supersedes
         if dead is not None and not self.folder.give_up(dead, host_id()):
@@ -125,13 +148,62 @@ class JobRun:
         before = self._done_before(move)
         if before is not None:
             return before
-        ahead = look_before(
-            self.work, open_storage(self.table), release(self.settings.release), now=_now()
-        )
+        claims = self._claims()
+        try:
+            ahead = look_before(
+                self.work,
+                open_storage(self.table),
+                release(self.settings.release),
+                now=_now(),
+                left_behind=[t for t, claim in claims.items() if isinstance(claim, Free)],
+            )
+        except PlanInUse as error:
+            return self._elsewhere(error, claims.get(InstantTime(error.instant)))
         if isinstance(ahead, NothingToDo):
             return self._report(move, Outcome.NOTHING_TO_DO, ahead.because, instant=ahead.instant)
-        log.info("starting attempt %s, since %s: %s", move.number, move.because, ahead)
-        return self._launch(move.number)
+        with self._on_common_terms(move.number):
+            log.info("starting attempt %s, since %s: %s", move.number, move.because, ahead)
+            return self._launch(move.number)
+
+    def _claims(self) -> dict[InstantTime, Standing]:
+        if not isinstance(self.work, ServiceWork):
+            return {}
+        return standings(self.control, self.table, TakeoverPolicy(), now=_now())
+
+    def _elsewhere(self, in_use: PlanInUse, claim: Standing | None) -> Elsewhere | None:
+        """The job that is at the plan, if it is one of ours; None: it is just ending."""
+        if not isinstance(claim, Held):
+            raise in_use
+        executor = claim.claim.executor
+        handle = JobHandle(self.settings.control_uri, executor.folder, executor.attempt)
+        if look(handle.files, self.patience).has_ended:
+            time.sleep(_ENDING)
+            return None
+        log.info("%s is executed by %s; waiting for it", in_use.instant, executor)
+        return Elsewhere(handle)
+
+    def _on_common_terms(self, number: int) -> AbstractContextManager[None]:
+        """Whoever writes or serves shares lock, heartbeat and metadata table with the others."""
+        if isinstance(self.work, ReadWork):
+            return nullcontext()
+        terms = terms_of(self.work, self.settings.lock_for(self.table), self.table)
+        with suppress(TableNotFound):
+            check_metadata_table(terms, load_properties(open_storage(self.table)), self.table)
+        now = _now()
+        mine = record_of(self.key, number, self.conn_id, terms, now=now)
+        return TermsFolder(self.control, self.table, self._is_running).declared(mine, now=now)
+
+    def _is_running(self, recorded: Record) -> bool:
+        """Whether a job runs or is about to; what cannot be told counts."""
+        folder = JobFolder(self.control, recorded.folder)
+        number = folder.latest_number()
+        if number < recorded.attempt:
+            return _now() - recorded.recorded_at < self.patience.launch
+        try:
+            sight = look(folder.attempt(number), self.patience)
+        except InvalidInput:  # of another version, or damaged
+            return True
+        return not sight.has_ended or _is_being_launched(sight.attempt)
 
     def _done_before(self, move: Start) -> JobReport | None:
         """The work may be done although nobody could report it, or in an earlier run of the task.

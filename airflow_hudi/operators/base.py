@@ -37,7 +37,7 @@ from airflow_hudi.hooks.driver_output import DriverOutput
 from airflow_hudi.hooks.hudi import HudiHook
 from airflow_hudi.hooks.jobs import JobHandle, Sight, Watcher, end_job, look
 from airflow_hudi.hooks.processes import end_session, process_lives
-from airflow_hudi.hooks.runs import JobRun
+from airflow_hudi.hooks.runs import Elsewhere, JobRun
 from airflow_hudi.links.spark import HudiSparkLink
 from airflow_hudi.links.table import HudiTableLink, table_page
 from airflow_hudi.operators.asset_events import announce
@@ -123,6 +123,9 @@ class HudiJobOperator(BaseOperator):
                 begun = run.begin()
                 if isinstance(begun, JobReport):
                     return self._finish(context, begun)
+                if isinstance(begun, Elsewhere):
+                    self._wait_for(begun)
+                    continue
                 self._running = begun
                 if self.deferrable:
                     self._check_not_killed(begun)
@@ -135,10 +138,14 @@ class HudiJobOperator(BaseOperator):
     def execute_complete(self, context: Context, event: Mapping[str, Any]) -> Any:
         """Back from the triggerer: show what the driver said, and decide."""
         with _errors_as_airflow_knows_them():
+            is_own, is_late = event.get("is_own", True), event["event"] == TIMED_OUT
+            if not is_own and not is_late:
+                return self.execute(context)
             run = self._run_of(context)
             files = run.folder.attempt(event["attempt"])
-            if event["event"] == TIMED_OUT:
-                end_job(files)
+            if is_late:
+                if is_own:
+                    end_job(files)
                 raise AirflowTaskTimeout(f"{run.key} was ended: {event['because']}")
             sight = look(files, run.patience)
             self._await_exit(sight, self._output_of(sight.attempt))
@@ -164,15 +171,37 @@ class HudiJobOperator(BaseOperator):
             script=self.script,
             settings=hook.settings,
             spark_conf=texts("spark_conf", self.spark_conf),
+            conn_id=self.hudi_conn_id,
         )
 
+    def _wait_for(self, elsewhere: Elsewhere) -> None:
+        """Until the job of another task has ended; it is not ours to end."""
+        files = elsewhere.handle.files
+        if self.deferrable:
+            self._defer_on(elsewhere.handle, files, is_own=False)
+        watcher, output = Watcher(files, Patience()), None
+        while not self._is_killed:
+            sight = watcher.look()
+            if sight is not None:
+                output = output or self._output_of(sight.attempt)
+                self._show_output(output)
+                if sight.has_ended:
+                    return
+            self._sleep(self._pause(files))
+        raise JobCancelled("the wait for it")
+
     def _defer(self, run: JobRun, files: AttemptFolder) -> None:
-        handle: JobHandle = run.handle(files)
+        self._defer_on(run.handle(files), files, is_own=True)
+
+    def _defer_on(self, handle: JobHandle, files: AttemptFolder, *, is_own: bool) -> None:
         deadline = None
         if self.execution_timeout is not None:
             deadline = (datetime.now(tz=timezone.utc) + self.execution_timeout).isoformat()
         trigger = HudiJobTrigger(
-            **handle.serialize(), poll_interval=self._pause(files), deadline=deadline
+            **handle.serialize(),
+            poll_interval=self._pause(files),
+            deadline=deadline,
+            is_own=is_own,
         )
         self.defer(trigger=trigger, method_name="execute_complete")
 

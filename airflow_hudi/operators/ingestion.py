@@ -38,6 +38,9 @@ class HudiIngestOperator(HudiJobOperator):
         missing table is an error
     :param when_source_empty: ``fail``, ``skip``, or ``commit`` an empty commit
     :param evolve_schema: let rows with other columns than the table's change the table
+    :param inline_services: let Hudi compact, cluster and clean within the write, as it or
+        ``options`` choose; only for a table that no service operator serves. False: none of it,
+        and old files stay until a ``HudiCleanOperator`` removes them
     """
 
     template_fields: Sequence[str] = (
@@ -67,6 +70,7 @@ class HudiIngestOperator(HudiJobOperator):
         create: NewTable | None = None,
         when_source_empty: str = WhenEmpty.FAIL.value,
         evolve_schema: bool = False,
+        inline_services: bool = False,
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
@@ -79,6 +83,7 @@ class HudiIngestOperator(HudiJobOperator):
         self.create = create
         self.when_source_empty = when_source_empty
         self.evolve_schema = evolve_schema
+        self.inline_services = inline_services
         if source_format is not None:
             _chosen(SourceFormat, "source_format", source_format)
         _chosen(WhenEmpty, "when_source_empty", when_source_empty)
@@ -95,6 +100,7 @@ class HudiIngestOperator(HudiJobOperator):
             options=self.plain_options(),
             when_empty=WhenEmpty(self.when_source_empty),
             evolve_schema=self.evolve_schema,
+            inline_services=self.inline_services,
         )
 
     def _source(self) -> Source | None:

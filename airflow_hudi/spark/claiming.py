@@ -15,11 +15,12 @@ from airflow_hudi.core.claims import (
     ClaimFile,
     Executor,
     Free,
+    Held,
     HeldClaim,
     Standing,
     host_says,
     judge_claim,
-    load_claims,
+    standings,
 )
 from airflow_hudi.core.hosts import host_id, process
 from airflow_hudi.core.instants import InstantTime
@@ -59,16 +60,27 @@ def claimed(job: Job, instant: str) -> Iterator[Claimed]:
 def held_by_others(job: Job) -> frozenset[InstantTime]:
     """The instants of the job's table that somebody has claimed who is not proved dead."""
     own = _executor(job)
-    claims = load_claims(job.control, job.spec.table)
     return frozenset(
         time
-        for time, claim in claims.items()
-        if claim.executor != own and not _is_free(_judge(job, claim))
+        for time, standing in _standings(job).items()
+        if isinstance(standing, Held) and standing.claim.executor != own
     )
 
 
-def _is_free(standing: Standing) -> bool:
-    return isinstance(standing, Free)
+def left_behind(job: Job) -> frozenset[InstantTime]:
+    """The instants of the job's table whose claim is a dead executor's."""
+    found = _standings(job).items()
+    return frozenset(time for time, standing in found if isinstance(standing, Free))
+
+
+def discard(job: Job, instant: InstantTime) -> None:
+    """Remove the claim of a dead executor on an instant that is done."""
+    ClaimFile(job.control, job.spec.table, instant).discard(lambda claim: _judge(job, claim))
+
+
+def _standings(job: Job) -> dict[InstantTime, Standing]:
+    now = datetime.now(tz=timezone.utc)
+    return standings(job.control, job.spec.table, job.spec.takeover, now=now)
 
 
 def _judge(job: Job, claim: Claim) -> Standing:

@@ -9,20 +9,21 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from airflow_hudi.core.claims import PlanClaimed
-from airflow_hudi.core.heartbeat import heartbeat_policy
+from airflow_hudi.core.heartbeat import HeartbeatPolicy, heartbeat_policy
 from airflow_hudi.core.instants import Action, Instant, InstantTime, State
 from airflow_hudi.core.job_errors import PlanNotFound
 from airflow_hudi.core.jobs import Cleaning, JobReport, RolledBack
 from airflow_hudi.core.plans import CleanerPlan, decode_plan, load_plan
 from airflow_hudi.core.services.cleaning import NeededFiles, load_needed_files, overlap, spare
 from airflow_hudi.core.services.rollback import Hold
+from airflow_hudi.core.services.view import load_view
 from airflow_hudi.core.services.works import CleanWork
 from airflow_hudi.core.storage.base import Storage
 from airflow_hudi.core.table import Table, open_table
 from airflow_hudi.core.table_options import table_options
 from airflow_hudi.core.timeline import Timeline, load_timeline
 from airflow_hudi.core.versions import release
-from airflow_hudi.spark.claiming import claimed
+from airflow_hudi.spark.claiming import claimed, discard, left_behind
 from airflow_hudi.spark.engine.locks import lock_options
 from airflow_hudi.spark.engine.protocol import TableClient
 from airflow_hudi.spark.rollbacks import decide, roll_back_the_dead
@@ -46,7 +47,20 @@ def clean(job: Job) -> JobReport:
         undone, holds = roll_back_the_dead(job, client, table, work.rollback, beats)
         for hold in holds:
             job.say(str(hold))
-        return _report(job, _Clean(job, client, table).run(), undone, holds)
+        cleaned = _Clean(job, client, table).run()
+        _sweep(job, client, table, beats)
+        return _report(job, cleaned, undone, holds)
+
+
+def _sweep(job: Job, client: TableClient, table: Table, beats: HeartbeatPolicy) -> None:
+    """Remove what the dead left of instants that are done: it blocks nobody, and only grows."""
+    view = load_view(table, beats)
+    pending = {instant.requested_at for instant in view.timeline.pending()}
+    for time, beat in view.signs.heartbeats.items():
+        if time not in pending and beat.is_expired(beats, now=view.now):
+            client.stop_heartbeat(time)
+    for time in left_behind(job) - pending:
+        discard(job, time)
 
 
 @contextmanager

@@ -19,6 +19,7 @@ class Explained:
     retryable: bool
 
 
+_WRAPPER = "InvocationTargetException"  # of a call that was made by its name; says nothing itself
 # By the simple name of a Java class. What is not here is retried: most failures of a cluster pass.
 _NOT_WORTH_RETRYING = frozenset(
     {
@@ -31,6 +32,7 @@ _NOT_WORTH_RETRYING = frozenset(
         "HoodieUpgradeDowngradeException",
         "HoodieValidationException",
         "MissingSchemaFieldException",
+        "SchemaBackwardsCompatibilityException",
         "SchemaCompatibilityException",
     }
 )
@@ -49,12 +51,19 @@ def explained(error: BaseException) -> Explained:
 
 
 def _from_java(causes: list[tuple[str, str]]) -> Explained:
-    names = [name for name, _ in causes]
-    retryable = not any(name in _NOT_WORTH_RETRYING for name in names)
-    lines = dict.fromkeys(
-        f"{name}: {message.splitlines()[0]}" for name, message in causes if message
-    )
-    return Explained(names[0], _shortened(" ← ".join(lines) or names[0]), retryable)
+    lines = list(dict.fromkeys(_line(*cause) for cause in causes if cause[1]))
+    deciding = [cause for cause in causes if cause[0] in _NOT_WORTH_RETRYING]
+    if not deciding:
+        kind = causes[0][0]
+        return Explained(kind, _shortened(" ← ".join(lines) or kind), retryable=True)
+    decides = deciding[-1]  # the innermost says most
+    rest = " ← ".join(line for line in lines if line != _line(*decides))
+    said = f"{_line(*decides)} ({rest})" if rest else _line(*decides)
+    return Explained(decides[0], _shortened(said), retryable=False)
+
+
+def _line(name: str, message: str) -> str:
+    return f"{name}: {message.splitlines()[0]}" if message else name
 
 
 def _java_causes(error: BaseException) -> list[tuple[str, str]]:
@@ -63,7 +72,9 @@ def _java_causes(error: BaseException) -> list[tuple[str, str]]:
     causes: list[tuple[str, str]] = []
     while throwable is not None and len(causes) < 10:
         message = throwable.getMessage() or ""
-        causes.append((str(throwable.getClass().getSimpleName()), str(message).strip()))
+        name = str(throwable.getClass().getSimpleName())
+        if name != _WRAPPER:
+            causes.append((name, str(message).strip()))
         throwable = throwable.getCause()
     return causes
 

@@ -9,7 +9,6 @@ from airflow_hudi.core.config import WriteKey
 from airflow_hudi.core.errors import TableNotFound
 from airflow_hudi.core.ingestion import (
     JOB_METADATA_KEY,
-    Columns,
     FileSource,
     IngestWork,
     NewTable,
@@ -20,17 +19,19 @@ from airflow_hudi.core.ingestion import (
     check_columns,
     check_schema,
     check_work,
+    no_inline_services,
     widened,
 )
 from airflow_hudi.core.job_errors import JobSuperseded, SourceEmpty, SourceMissing
 from airflow_hudi.core.jobs import JobReport
+from airflow_hudi.core.partitions import AskedPartitions, look_for_partitions
 from airflow_hudi.core.schemas import META_FIELDS
 from airflow_hudi.core.storage import open_storage
 from airflow_hudi.core.storage.base import file_name
 from airflow_hudi.core.table import Table, load_table
 from airflow_hudi.core.table_options import table_options
 from airflow_hudi.core.timeline import load_timeline
-from airflow_hudi.core.verdicts import load_evidence
+from airflow_hudi.core.verdicts import Evidence, load_evidence
 from airflow_hudi.core.versions import Release
 from airflow_hudi.core.versions import release as known_release
 from airflow_hudi.spark.engine.locks import lock_options
@@ -55,6 +56,9 @@ def ingest(job: Job) -> JobReport:
     if before is not None:
         said = f"this job's commit {before.instant.requested_at} is on the timeline already"
         return job.done(said, instant=before.instant.requested_at, rows=before.rows)
+    asked = _asked_partitions(work, table)
+    if asked.missing and not asked.found:
+        return job.nothing_to_do(asked.missing_in(spec.table))
     frame = _rows(job, work, table)
     if frame is None:
         return job.nothing_to_do(f"{work.source or spec.table} has no rows")
@@ -70,9 +74,17 @@ def ingest(job: Job) -> JobReport:
     )
     evidence = load_evidence(open_storage(spec.table), work, str(spec.key))
     rows = None if evidence is None else evidence.rows
-    counted = "" if rows is None else f": {rows}"
-    said = f"{work.operation.value} committed as {instant}{counted}"
-    return job.done(said, instant=instant, rows=rows)
+    said = f"{work.operation.value} committed as {instant}{_counted(work, evidence)}"
+    notes = (asked.missing_in(spec.table),) if asked.missing else ()
+    return job.done(said, instant=instant, rows=rows, notes=notes)
+
+
+def _counted(work: IngestWork, evidence: Evidence | None) -> str:
+    if evidence is None or evidence.rows is None:
+        return ""
+    if not work.operation.replaces_file_groups:
+        return f": {evidence.rows}"
+    return f": {evidence.replaced} file groups replaced, {evidence.rows}"
 
 
 def _existing(uri: str) -> Table | None:
@@ -80,6 +92,13 @@ def _existing(uri: str) -> Table | None:
         return load_table(open_storage(uri))
     except TableNotFound:
         return None
+
+
+def _asked_partitions(work: IngestWork, table: Table | None) -> AskedPartitions:
+    """For ``delete_partition``, which of them are there: Hudi would commit without any, too."""
+    if table is None or work.operation is not Operation.DELETE_PARTITION:
+        return AskedPartitions()
+    return look_for_partitions(table, work.partitions)
 
 
 def _check_once(job: Job, commit: CommitInProgress) -> None:
@@ -107,9 +126,9 @@ def _rows(job: Job, work: IngestWork, table: Table | None) -> DataFrame | None:
         return None
     check_columns(work, None if table is None else table.properties, frame.columns)
     if table is not None and written:
-        columns = _columns(_no_rows_of(job.spark, table))
-        check_schema(work, job.spec.table, table=columns, rows=_columns(frame))
-        frame = _fitted(frame, columns)
+        empty = _no_rows_of(job.spark, table)
+        check_schema(work, job.spec.table, table=_columns(empty), rows=_columns(frame))
+        frame = _fitted(work, frame, empty)
     if frame.isEmpty():
         if work.when_empty is WhenEmpty.FAIL:
             raise SourceEmpty(str(work.source))
@@ -156,12 +175,31 @@ def _no_rows_of(spark: SparkSession, table: Table) -> DataFrame:
     return rows.drop(*META_FIELDS)
 
 
-def _fitted(frame: DataFrame, table: Columns) -> DataFrame:
+def _fitted(work: IngestWork, frame: DataFrame, empty: DataFrame) -> DataFrame:
     """The rows in the table's types and its order of columns; what is new comes last."""
+    table = _columns(empty)
     for name, type_ in widened(table, _columns(frame)).items():
         frame = frame.withColumn(name, frame[name].cast(type_))
+    if work.evolve_schema and work.operation is not Operation.DELETE:
+        frame = _evolving(frame, empty)
     known = [name for name in table if name in frame.columns]
     return frame.select(*known, *(name for name in frame.columns if name not in table))
+
+
+def _evolving(frame: DataFrame, empty: DataFrame) -> DataFrame:
+    """What the rows lack is null; what is new may be null, for it is in the rows already there."""
+    from pyspark.sql import functions as sql  # noqa: PLC0415 - PySpark is on drivers only
+
+    have = {name.lower() for name in frame.columns}
+    for field in empty.schema.fields:
+        # By another case's name it is no null: key and ordering columns are looked up so, too.
+        if field.name.lower() not in have:
+            frame = frame.withColumn(field.name, sql.lit(None).cast(field.dataType))
+    for field in frame.schema.fields:
+        if field.name not in empty.columns:
+            value = frame[field.name]
+            frame = frame.withColumn(field.name, sql.when(sql.lit(True), value))  # noqa: FBT003
+    return frame
 
 
 def _columns(frame: DataFrame) -> dict[str, str]:
@@ -180,10 +218,13 @@ def _options(job: Job, work: IngestWork, table: Table | None, release: Release) 
         of_table = _definition(work.create, spec.table, release)
     else:  # check_work has refused it
         raise TableNotFound(spec.table)
+    if work.inline_services:
+        # Hudi's own choice, and not that of a table's services; on MOR it compacts then.
+        of_table.pop(WriteKey.COMPACT_INLINE.value, None)
     return {
         **of_table,
         **lock_options(spec.lock, spec.table),
-        **_services_are_others_work(),
+        **({} if work.inline_services else no_inline_services()),
         **_partitions_to_delete(work),
         **work.options,
         WriteKey.OPERATION.value: work.operation.value,
@@ -205,11 +246,6 @@ def _definition(new: NewTable, uri: str, release: Release) -> dict[str, str]:
         options[WriteKey.TABLE_VERSION.value] = str(version)
         options[WriteKey.AUTO_UPGRADE.value] = "false"
     return options
-
-
-def _services_are_others_work() -> dict[str, str]:
-    """No compaction inside a write: operators of their own do that, where it can be watched."""
-    return {WriteKey.COMPACT_INLINE.value: "false", WriteKey.COMPACT_SCHEDULE_INLINE.value: "false"}
 
 
 def _partitions_to_delete(work: IngestWork) -> dict[str, str]:

@@ -26,6 +26,7 @@ class HudiJobTrigger(BaseTrigger):
     :param attempt: the attempt's number
     :param poll_interval: seconds between two looks
     :param deadline: ISO time at which the job is to be given up, or None
+    :param is_own: False: it is another task's job, which is waited for and never ended
     """
 
     def __init__(
@@ -36,11 +37,13 @@ class HudiJobTrigger(BaseTrigger):
         attempt: int,
         poll_interval: float,
         deadline: str | None = None,
+        is_own: bool = True,
     ) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
         self.handle = JobHandle(control, folder, attempt)
         self.poll_interval = poll_interval
         self.deadline = deadline
+        self.is_own = is_own
 
     def serialize(self) -> tuple[str, dict[str, Any]]:
         """Class path and plain arguments; there is no secret among them."""
@@ -48,6 +51,7 @@ class HudiJobTrigger(BaseTrigger):
             **self.handle.serialize(),
             "poll_interval": self.poll_interval,
             "deadline": self.deadline,
+            "is_own": self.is_own,
         }
         return f"{type(self).__module__}.{type(self).__qualname__}", arguments
 
@@ -72,6 +76,8 @@ class HudiJobTrigger(BaseTrigger):
 
     async def on_kill(self) -> None:
         """The task was cleared or marked while deferred (Airflow 3.3): its job is to end."""
+        if not self.is_own:
+            return
         try:
             await asyncio.to_thread(lambda: end_job(self.handle.files))
         except JobStillRunning as error:
@@ -88,6 +94,7 @@ class HudiJobTrigger(BaseTrigger):
 
     def _event(self, event: str, because: str) -> TriggerEvent:
         said = {"event": event, "because": because, "attempt": self.handle.attempt}
+        said["is_own"] = self.is_own
         return TriggerEvent(said)  # type: ignore[no-untyped-call]
 
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from airflow_hudi.core.config import TableKey, WriteKey
+from airflow_hudi.core.config import CleanKey, ClusteringKey, TableKey, WriteKey
 from airflow_hudi.core.errors import TableNotFound, UnsupportedFeature
 from airflow_hudi.core.ingestion import (
     FileSource,
@@ -23,6 +24,7 @@ from airflow_hudi.core.ingestion import (
     check_work,
     contradictions,
     needed_columns,
+    no_inline_services,
     schema_changes,
     widened,
 )
@@ -36,7 +38,9 @@ from airflow_hudi.core.properties import TableProperties, TableType
 from airflow_hudi.core.table import open_table
 from airflow_hudi.core.table_options import table_options
 from airflow_hudi.core.versions import release
+from airflow_hudi.spark.ingestion import _options
 from tests.builders import the_properties
+from tests.jobs import a_spec
 from tests.tables.fixtures import StoredTable
 
 URI = "/lake/orders"
@@ -104,6 +108,23 @@ def test_one_text_is_not_taken_for_its_letters(name: str) -> None:
     arguments: dict[str, Any] = {"keys": ("id",), name: "region"}
     with pytest.raises(InvalidWork, match=rf"{name}=\('region',\)"):
         NewTable(**arguments)
+
+
+@pytest.mark.parametrize("text", ["MERGE_ON_READ", "merge_on_read"])
+def test_a_tables_type_may_be_a_text(text: str) -> None:
+    arguments: dict[str, Any] = {"keys": ("id",), "type": text}
+    new = NewTable(**arguments, ordering=("ts",), partitions=("region",))
+    assert new.type is TableType.MERGE_ON_READ
+    assert contradictions(a_write(create=new), the_table()) == {}
+
+
+@pytest.mark.parametrize("said", ["MOR", "", None, ("MERGE_ON_READ",)])
+def test_a_type_that_no_table_has_is_refused(said: Any) -> None:
+    with pytest.raises(InvalidWork) as raised:
+        NewTable(("id",), type=said)
+    assert str(raised.value) == (
+        f"a new table's type is {said!r}; choose COPY_ON_WRITE or MERGE_ON_READ"
+    )
 
 
 def test_lists_of_columns_do_as_well() -> None:
@@ -241,6 +262,88 @@ def test_a_real_table_does_not_contradict_itself(name: str, tmp_path: Path) -> N
     table = open_table(str(StoredTable("1.2.0", name).unpack(tmp_path))).properties
     work = a_write(options=table_options(table, NOW))
     assert contradictions(work, table) == {}
+
+
+@pytest.mark.parametrize(
+    ("key", "parameter"),
+    [
+        (WriteKey.OPERATION, "operation='bulk_insert'"),
+        (WriteKey.PARTITIONS_TO_DELETE, "operation='delete_partition' and partitions=['…']"),
+    ],
+)
+@pytest.mark.parametrize("table", [None, the_table()], ids=["new", "there"])
+def test_an_option_in_the_place_of_a_parameter_is_refused(
+    key: WriteKey, parameter: str, table: TableProperties | None
+) -> None:
+    new = NewTable(("id",)) if table is None else None
+    with pytest.raises(InvalidWork) as raised:
+        check_work(a_write(create=new, options={key.value: "bulk_insert"}), NOW, table, URI)
+    assert str(raised.value) == (
+        f"{key.value} among the options would not be heeded, or change another write than was"
+        f" asked for; drop it and pass {parameter}"
+    )
+
+
+# --- one owner of services ------------------------------------------------------------------------
+
+
+def test_a_write_leaves_every_table_service_to_others() -> None:
+    assert no_inline_services() == {
+        "hoodie.compact.inline": "false",
+        "hoodie.compact.schedule.inline": "false",
+        "hoodie.log.compaction.inline": "false",
+        "hoodie.clustering.inline": "false",
+        "hoodie.clustering.schedule.inline": "false",
+        "hoodie.clustering.async.enabled": "false",
+        "hoodie.clean.automatic": "false",
+    }
+
+
+@pytest.mark.parametrize("value", ["true", "TRUE"])
+@pytest.mark.parametrize("key", no_inline_services())
+@pytest.mark.parametrize("table", [None, the_table()], ids=["new", "there"])
+def test_a_service_within_the_write_is_refused_unless_that_was_asked(
+    key: str, value: str, table: TableProperties | None
+) -> None:
+    new = NewTable(("id",)) if table is None else None
+    work = a_write(create=new, options={key: value})
+    with pytest.raises(InvalidWork) as raised:
+        check_work(work, NOW, table, URI)
+    assert str(raised.value) == (
+        f"{key} would run a table service within the write, beside the jobs whose work that is;"
+        " drop the option and give the table a service operator, or pass inline_services=True if no"
+        " operator serves it"
+    )
+    check_work(replace(work, inline_services=True), NOW, table, URI)
+    check_work(replace(work, options={key: "false"}), NOW, table, URI)
+
+
+def test_every_service_that_is_switched_on_is_named() -> None:
+    options = {key.value: "true" for key in (WriteKey.COMPACT_INLINE, CleanKey.AUTOMATIC)}
+    with pytest.raises(InvalidWork, match=r"^hoodie.compact.inline, hoodie.clean.automatic would"):
+        check_work(a_write(options=options), NOW, the_table(), URI)
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_the_driver_tells_hudi_so_and_leaves_hudi_its_choice_where_asked(
+    there: bool,  # noqa: FBT001
+    tmp_path: Path,
+) -> None:
+    table = None
+    if there:
+        table = open_table(str(StoredTable("1.2.0", "mor_done").unpack(tmp_path)))
+    own = {ClusteringKey.INLINE.value: "true"}
+    write = a_write(create=NewTable(("id",), TableType.MERGE_ON_READ))
+
+    def told(work: IngestWork) -> set[tuple[str, str]]:
+        job: Any = SimpleNamespace(spec=a_spec(work=work))
+        return set(_options(job, work, table, NOW).items())
+
+    off = set(no_inline_services().items())
+    assert off <= told(write)
+    assert not off & told(replace(write, inline_services=True))
+    said = told(replace(write, inline_services=True, options=own))
+    assert said & (off | set(own.items())) == set(own.items())
 
 
 # --- columns --------------------------------------------------------------------------------------

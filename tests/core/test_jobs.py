@@ -86,6 +86,7 @@ WRITES = st.builds(
     OPTIONS,
     st.sampled_from(WhenEmpty),
     st.booleans(),
+    st.booleans(),
 )
 DROPS = st.builds(IngestWork, st.just(Operation.DELETE_PARTITION), partitions=SOME, options=OPTIONS)
 DURATIONS = st.timedeltas(timedelta(seconds=1), timedelta(days=9))

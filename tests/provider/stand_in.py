@@ -38,6 +38,9 @@ DRIVER = Path(__file__).with_name("stand_in_driver.py")
 READ = "airflow_hudi.operators.reading.HudiReadOperator"
 INGEST = "airflow_hudi.operators.ingestion.HudiIngestOperator"
 COMPACT = "airflow_hudi.operators.compaction.HudiCompactionOperator"
+LOG_COMPACT = "airflow_hudi.operators.compaction.HudiLogCompactionOperator"
+CLUSTER = "airflow_hudi.operators.clustering.HudiClusteringOperator"
+CLEAN = "airflow_hudi.operators.cleaning.HudiCleanOperator"
 KEY = JobKey("shop", "manual__1", "the_task")
 
 _LONG_ENOUGH = 90.0  # the first import of Airflow on a busy machine takes a while

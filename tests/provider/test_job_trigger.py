@@ -57,7 +57,7 @@ def test_a_deferred_job_comes_back_with_its_report(stage: Stage) -> None:
     event = event_of(trigger)
     report, pushed = back(an_operator(READ, deferrable=True), event)
 
-    assert event == {"event": "ended", "because": "", "attempt": 1}
+    assert event == {"event": "ended", "because": "", "attempt": 1, "is_own": True}
     assert report["summary"] == "all read"
     assert pushed["application_id"] == APPLICATION
     assert pushed["_link_HudiSparkLink"]
@@ -74,6 +74,7 @@ def test_what_the_trigger_is_told_is_plain_and_no_secret(stage: Stage) -> None:
         "attempt": 1,
         "poll_interval": 0.02,
         "deadline": None,
+        "is_own": True,
     }
 
 

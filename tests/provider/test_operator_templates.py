@@ -9,13 +9,26 @@ from typing import Any
 import pytest
 
 from airflow_hudi.core.jobs import JobKey
-from tests.provider.stand_in import COMPACT, INGEST, READ, FakeTask, Stage, an_operator
+from tests.provider.stand_in import (
+    CLEAN,
+    CLUSTER,
+    COMPACT,
+    INGEST,
+    LOG_COMPACT,
+    READ,
+    FakeTask,
+    Stage,
+    an_operator,
+)
 from tests.provider.stand_in_driver import Part
 from tests.provider.test_dags_examples import EXAMPLES, load
 
 FIELDS = {
     READ: ("columns", "where"),
     COMPACT: ("mode", "instant"),
+    LOG_COMPACT: ("mode", "instant"),
+    CLUSTER: ("mode", "instant"),
+    CLEAN: (),
     INGEST: ("operation", "source", "source_options", "sql", "partitions"),
 }
 ALL = ("table", "hudi_conn_id", "spark_conf", "options")
@@ -92,7 +105,7 @@ def mapped(path: str, tables: list[str], **more: str) -> Any:
     return dag.get_task("each")
 
 
-@pytest.mark.parametrize("path", [READ, COMPACT])
+@pytest.mark.parametrize("path", [READ, COMPACT, LOG_COMPACT, CLUSTER, CLEAN])
 def test_a_mapped_operator_is_one_task_per_table(path: str) -> None:
     task = mapped(path, ["orders", "clicks"])
     assert task.is_mapped

@@ -9,6 +9,7 @@ import importlib.metadata
 import json
 import re
 from collections.abc import Iterator
+from datetime import timedelta
 from pathlib import Path
 from typing import Any, get_type_hints
 
@@ -17,6 +18,7 @@ import pytest
 
 from airflow_hudi.core.connection import EXTRA_FIELDS, NEWEST_RELEASE, HudiSettings
 from airflow_hudi.core.locks import LockKind, LockSettings, ZooKeeper
+from airflow_hudi.core.services.policies import DEFAULT_DELAY
 from airflow_hudi.core.versions import RELEASE_NAMES
 from airflow_hudi.get_provider_info import get_provider_info
 
@@ -25,6 +27,8 @@ INFO = get_provider_info()
 (CONNECTION,) = INFO["connection-types"]
 FIELDS: dict[str, Any] = CONNECTION["conn-fields"]
 MODULE_LISTS = ("hooks", "operators", "sensors", "triggers")
+BASES = ("base", "service")  # what operators have in common; nobody puts them into a DAG
+OPTIONS: dict[str, Any] = INFO["config"]["hudi"]["options"]
 
 
 def schema(name: str) -> dict[str, Any]:
@@ -83,13 +87,61 @@ def test_every_module_is_there(module: str) -> None:
 @pytest.mark.parametrize("part", MODULE_LISTS)
 def test_no_module_with_a_public_class_is_forgotten(part: str) -> None:
     (entry,) = INFO[part]
-    public_class = re.compile(rf"^class Hudi\w*{part.removesuffix('s').title()}\(", re.MULTILINE)
+    kind = part.removesuffix("s").title()
+    for_dags = re.compile(rf"^(class Hudi\w*{kind}\(|def hudi_\w+\()", re.MULTILINE)
     public = {
         f"airflow_hudi.{part}.{path.stem}"
         for path in (ROOT / "airflow_hudi" / part).glob("*.py")
-        if path.stem != "base" and public_class.search(path.read_text())
+        if path.stem not in BASES and for_dags.search(path.read_text())
     }
-    assert public <= set(entry["python-modules"])
+    assert public == set(entry["python-modules"])
+
+
+@pytest.mark.parametrize("base", BASES)
+def test_bases_of_operators_are_abstract(base: str) -> None:
+    module = importlib.import_module(f"airflow_hudi.operators.{base}")
+    own = [
+        value
+        for value in vars(module).values()
+        if isinstance(value, type) and value.__module__ == module.__name__
+    ]
+    assert own
+    assert all(any(is_abstract(cls, name) for name in vars(cls)) for cls in own)
+
+
+def is_abstract(cls: type, name: str) -> bool:
+    return getattr(vars(cls)[name], "__isabstractmethod__", False) is True
+
+
+# --- the configuration ----------------------------------------------------------------------------
+
+
+def test_the_configuration_has_the_options_that_are_read() -> None:
+    from airflow_hudi.operators import settings  # noqa: PLC0415 - Airflow is slow to import
+
+    assert set(INFO["config"]) == {settings.SECTION}
+    assert set(OPTIONS) == {settings.ROLLBACK_DELAY}
+
+
+def test_the_rollback_delay_is_the_options_default_as_airflow_reads_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from airflow.providers.common.compat.sdk import conf  # noqa: PLC0415 - slow
+
+    from airflow_hudi.operators.settings import rollback_delay_of  # noqa: PLC0415 - as above
+
+    option = OPTIONS["table_service_rollback_delay"]
+    monkeypatch.delenv("AIRFLOW__HUDI__TABLE_SERVICE_ROLLBACK_DELAY", raising=False)
+    assert conf.get("hudi", "table_service_rollback_delay", fallback=option["default"]) == "60"
+    assert timedelta(minutes=float(option["default"])) == DEFAULT_DELAY == rollback_delay_of(None)
+    example = option["example"]
+    monkeypatch.setenv("AIRFLOW__HUDI__TABLE_SERVICE_ROLLBACK_DELAY", example)
+    assert rollback_delay_of(None) == timedelta(minutes=float(example))
+
+
+def test_an_option_says_since_when_it_is_there() -> None:
+    changes = (ROOT / "CHANGELOG.md").read_text()
+    assert all(f"\n## {option['version_added']}\n" in changes for option in OPTIONS.values())
 
 
 def test_entry_points_lead_to_the_data_and_to_the_plugin() -> None:

@@ -17,14 +17,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from airflow_hudi.core.checksums import content_of
-from airflow_hudi.core.control import JobFolder, job_folder
+from airflow_hudi.core.claims import TakeoverPolicy
+from airflow_hudi.core.control import AttemptFolder, JobFolder, job_folder
 from airflow_hudi.core.ingestion import FileSource, IngestWork, NewTable, Operation, SourceFormat
 from airflow_hudi.core.jobs import JobArguments, JobKey, JobReport, JobSpec, Work
-from airflow_hudi.core.locks import LockKind, LockSettings
+from airflow_hudi.core.locks import LockSettings
 from airflow_hudi.core.reading import ReadWork
 from airflow_hudi.core.storage import LocalStorage, open_storage
 from airflow_hudi.core.table import Table, open_table
 from airflow_hudi.core.verdicts import load_evidence, settle
+from demo.stepping import work_of
 from tests.spark.engines import EngineProcess
 
 if TYPE_CHECKING:
@@ -52,15 +54,10 @@ def run_job(
     spark: SparkSession, script: str, argv: list[str], *, cancel_before_commit: bool
 ) -> None:
     """The driver's part, in the engine's process."""
-    from airflow_hudi.spark.cleaning import clean  # noqa: PLC0415 - only there
-    from airflow_hudi.spark.ingestion import ingest  # noqa: PLC0415
-    from airflow_hudi.spark.reading import read  # noqa: PLC0415
-    from airflow_hudi.spark.runner import run_attempt  # noqa: PLC0415
-    from airflow_hudi.spark.services import serve  # noqa: PLC0415
+    from airflow_hudi.spark.runner import run_attempt  # noqa: PLC0415 - only there
 
-    work = {"ingestion": ingest, "services": serve, "cleaning": clean, "reading": read}
     arguments = JobArguments.from_argv(argv)
-    run = work[script]
+    run = work_of(script)
     run_attempt(
         arguments, _cancelled_at_its_commit(run, arguments) if cancel_before_commit else run
     )
@@ -87,6 +84,32 @@ SCRIPTS = {"ingest": "ingestion", "service": "services", "clean": "cleaning", "r
 
 
 @dataclass
+class Submitted:
+    """One attempt at a job, ready for a driver."""
+
+    base: str
+    work: Work
+    key: JobKey
+    attempt: AttemptFolder
+
+    @property
+    def script(self) -> str:
+        return SCRIPTS[self.work.KIND]
+
+    @property
+    def argv(self) -> list[str]:
+        control = self.attempt.storage.uri.removeprefix("file://")
+        return JobArguments(control, self.key.folder, self.attempt.number).to_argv()
+
+    def settled(self) -> JobReport:
+        """How it ended, by report and timeline; raises where the job failed."""
+        report = self.attempt.load_report()
+        assert report is not None
+        evidence = load_evidence(open_storage(self.base), self.work, str(self.key), (report,))
+        return settle(report, self.work, evidence)
+
+
+@dataclass
 class Bench:
     """One table under test, and the model of what must be in it."""
 
@@ -97,6 +120,8 @@ class Bench:
     model: dict[str, Row] = field(default_factory=dict)
     jobs: int = 0
     cancel_before_commit: bool = False
+    lock: LockSettings = field(default_factory=LockSettings)
+    takeover: TakeoverPolicy = field(default_factory=TakeoverPolicy)
 
     @property
     def base(self) -> str:
@@ -108,22 +133,27 @@ class Bench:
 
     def run(self, work: Work, *, task: str | None = None) -> JobReport:
         """One attempt at a job; a new job unless the task is named."""
-        self.jobs += 1
-        key = JobKey("tests", "run", task or f"task{self.jobs}")
-        job = job_folder(LocalStorage(self.folder / "control"), key)
-        attempt = job.attempt(job.latest_number() + 1)
-        attempt.submit(self._spec(key, attempt.number, work))
-        arguments = JobArguments(str(self.folder / "control"), key.folder, attempt.number)
+        submitted = self.submit(work, task=task)
         self.engine.call(
             "tests.spark.bench:run_job",
-            script=SCRIPTS[work.KIND],
-            argv=arguments.to_argv(),
+            script=submitted.script,
+            argv=submitted.argv,
             cancel_before_commit=self.cancel_before_commit,
         )
-        report = attempt.load_report()
-        assert report is not None
-        evidence = load_evidence(open_storage(self.base), work, str(key), (report,))
-        return settle(report, work, evidence)
+        return submitted.settled()
+
+    def submit(self, work: Work, *, task: str | None = None) -> Submitted:
+        """What an operator writes before it starts a driver."""
+        self.jobs += 1
+        key = JobKey("tests", "run", task or f"task{self.jobs}")
+        job = job_folder(self.control, key)
+        attempt = job.attempt(job.latest_number() + 1)
+        attempt.submit(self._spec(key, attempt.number, work))
+        return Submitted(self.base, work, key, attempt)
+
+    @property
+    def control(self) -> LocalStorage:
+        return LocalStorage(self.folder / "control")
 
     def _spec(self, key: JobKey, attempt: int, work: Work) -> JobSpec:
         return JobSpec(
@@ -132,9 +162,10 @@ class Bench:
             table=self.base,
             release=self.engine.release,
             work=work,
-            lock=LockSettings(LockKind.FILESYSTEM),
+            lock=self.lock,
             created_at=datetime.now(tz=timezone.utc),
             beat_seconds=600 if self.cancel_before_commit else 0.2,  # found by the last check
+            takeover=self.takeover,
         )
 
     def ingest(

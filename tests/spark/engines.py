@@ -94,6 +94,30 @@ class EngineProcess:
                 raise EngineDied(self.release, self.log_tail()) from None
         return reply
 
+    def await_file(self, path: Path, running: Future[Any], seconds: float = 180.0) -> None:
+        """Until the process has made a file; what it raised instead is raised."""
+        until = time.monotonic() + seconds
+        while not path.exists():
+            if running.done():
+                running.result()
+                raise AssertionError(f"it ended without having made {path.name}")
+            if time.monotonic() > until:
+                raise TimeoutError(self.log_tail())
+            time.sleep(0.02)
+
+    def stop(self) -> None:
+        """SIGSTOP for Python, JVM and Spark's workers, as a machine that swaps would do."""
+        self._signal(signal.SIGSTOP)
+
+    def proceed(self) -> None:
+        """SIGCONT."""
+        self._signal(signal.SIGCONT)
+
+    def _signal(self, number: signal.Signals) -> None:
+        for pid in _session_members(self._process.pid):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, number)
+
     def kill(self) -> None:
         """SIGKILL for Python, JVM and Spark's Python workers, as a power cut would do."""
         _kill_group(self._process.pid)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TypeAlias
@@ -61,14 +62,23 @@ class NothingToDo:
 Choice: TypeAlias = Execute | MakePlan | Replan | NothingToDo
 
 
-def choose(work: ServiceWork, view: ServicesView) -> Choice:
-    """What this job has to do now; raises where the plan it names is not there or is in use."""
+def choose(
+    work: ServiceWork, view: ServicesView, *, left_behind: Collection[InstantTime] = ()
+) -> Choice:
+    """What this job has to do now; raises where the plan it names is not there or is in use.
+
+    :param left_behind: instants whose claim is a dead executor's: a heartbeat on one is its last
+    """
     if work.mode is Mode.SCHEDULE:
         return _plan(work, view)
-    if work.instant is not None:
-        return _named(work, view, InstantTime(work.instant))
     waiting = view.of(work.service).pending()
-    free = [instant for instant in waiting if view.live_beat(instant) is None]
+    free = [
+        instant
+        for instant in waiting
+        if instant.requested_at in left_behind or view.live_beat(instant) is None
+    ]
+    if work.instant is not None:
+        return _named(work, view, InstantTime(work.instant), free)
     if free:
         return _execution(work, view, free[0])
     if work.mode is Mode.BOTH:
@@ -90,7 +100,9 @@ def _execution(work: ServiceWork, view: ServicesView, instant: Instant) -> Choic
     return Replan(instant) if is_lost and work.is_removable else Execute(instant)
 
 
-def _named(work: ServiceWork, view: ServicesView, time: InstantTime) -> Choice:
+def _named(
+    work: ServiceWork, view: ServicesView, time: InstantTime, free: Sequence[Instant]
+) -> Choice:
     for instant in view.timeline.where(lambda i: i.requested_at == time):
         if view.service_of(instant) is not work.service:
             because = f"that instant is a {instant.action.value}"
@@ -99,7 +111,7 @@ def _named(work: ServiceWork, view: ServicesView, time: InstantTime) -> Choice:
             done = f"{work.service.noun} {time} was completed at {instant.completed_at}"
             return NothingToDo(done, time)
         beat = view.live_beat(instant)
-        if beat is not None:
+        if beat is not None and instant not in free:
             raise PlanInUse(work.service, time, beat.last_beat)
         return _execution(work, view, instant)
     first = view.timeline.first()

@@ -83,7 +83,7 @@ def spare(data: bytes, needed: NeededFiles) -> Spared:
         for partition, items in (record.get(field) or {}).items():
             kept = []
             for item in items:
-                name = file_name(item if isinstance(item, str) else item["filePath"])
+                name = file_name(item if isinstance(item, str) else item["filePath"] or "")
                 if name in needed.get(partition, ()):
                     spared.append(f"{partition}/{name}" if partition else name)
                 else:

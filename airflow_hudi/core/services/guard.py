@@ -8,8 +8,8 @@ The RFC's steps 3 to 5, decided under the table's lock from what was loaded unde
   from waking up again, and RFC-79 alone lets a compactor that was stopped for a while and then
   woke up corrupt the table (its step 5 admits the second executor).
 - Completed, and gone: the RFC takes the plan for granted.
-- A plan of which nobody can read the rollback is not executed: what the rollback would delete is
-  not known.
+- A later rollback that nobody can read may be of this plan: step 4 cannot be answered, so a plan
+  that does not outlive its rollback is not executed.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from typing import TypeAlias
 
 from airflow_hudi.core.claims import Claim
 from airflow_hudi.core.heartbeat import Heartbeat
-from airflow_hudi.core.instants import InstantTime, State
+from airflow_hudi.core.instants import Action, InstantTime, State
 from airflow_hudi.core.services.kinds import Service
 from airflow_hudi.core.services.policies import RollbackPolicy
 from airflow_hudi.core.services.view import ServicesView
@@ -33,6 +33,10 @@ class Reason(Enum):
     ALIVE = "somebody's heartbeat on it is alive"
     BEGUN = "it was begun, and a plan of this kind is not executed twice"
     BEING_UNDONE = "a rollback of it is planned, and a plan of this kind does not outlive that"
+    MAYBE_BEING_UNDONE = (
+        "a rollback that was planned after it cannot be read, and may be of it; see to that one"
+        " by hand while nothing runs"
+    )
     GONE = "it is not on the timeline: never scheduled, archived, or rolled back"
     NO_PLAN = "that instant is no plan of this service"
 
@@ -108,4 +112,11 @@ def guard(
             return Refuse(Reason.BEGUN)
         if is_targeted:
             return Refuse(Reason.BEING_UNDONE)
+        if _is_maybe_targeted(view, time):
+            return Refuse(Reason.MAYBE_BEING_UNDONE)
     return MayExecute(undoes=is_begun or is_targeted)  # steps 5 to 7
+
+
+def _is_maybe_targeted(view: ServicesView, time: InstantTime) -> bool:
+    rollbacks = view.timeline.pending().of(Action.ROLLBACK).requested_after(time)
+    return any(rollback.requested_at in view.unreadable for rollback in rollbacks)

@@ -110,6 +110,7 @@ def _must_be_read(timeline: Timeline, instant: Instant) -> bool:
         return instant.is_pending
     if action is not Action.REPLACECOMMIT:
         return False
-    # The request of an insert_overwrite is empty.
     requested = timeline.file_of(instant, State.REQUESTED)
-    return requested is not None and requested.size > 0
+    if requested is None:  # nobody knows what a pending one would do
+        return instant.is_pending
+    return requested.size > 0  # the request of an insert_overwrite is empty

@@ -211,9 +211,8 @@ class HudiTableClient:
 
     def schedule_clean(self) -> str | None:
         """Put a clean plan on the timeline; the caller holds the lock."""
-        clean = self._jvm.hudi.common.model.TableServiceType.CLEAN
         with self._lock_in_hand(), translated(self._base):
-            return _present(self._client.scheduleTableService(self._jvm.option(), clean))
+            return self._dialect.schedule_clean(self._client)
 
     def preview_clean(self) -> str | None:
         """The plan that :meth:`schedule_clean` would make now, as Hudi's own JSON."""

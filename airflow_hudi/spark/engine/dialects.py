@@ -125,6 +125,16 @@ class Hudi015:
         arguments = (self._committable(result), self._table(client), instant, statuses)
         self._call_service(client, "completeClustering", *arguments)
 
+    def schedule_clean(self, client: Any) -> str | None:
+        """Put a clean plan on the timeline; the caller holds the table's lock.
+
+        Not by the client, which in 1.0 asks for the lock to draw an instant, whoever has it.
+        """
+        instant = self.new_instant(client)
+        table = self._table(client)
+        plan = table.scheduleCleaning(self.jvm.context, instant, self.jvm.option())
+        return instant if plan.isPresent() else None
+
     # --- plans that are looked at, and not made ----------------------------------------------
 
     def preview(self, client: Any, service: Service) -> Any:
@@ -238,6 +248,12 @@ class Hudi11(Hudi10):
     def end(self, manager: Any) -> None:
         """Give the table's lock back."""
         manager.endStateChange(self.jvm.option())
+
+    def schedule_clean(self, client: Any) -> str | None:
+        """Put a clean plan on the timeline; the caller holds the table's lock."""
+        clean = self.jvm.hudi.common.model.TableServiceType.CLEAN
+        instant = client.scheduleTableService(self.jvm.option(), clean)
+        return str(instant.get()) if instant.isPresent() else None
 
     def _clean_planner(self, client: Any) -> Any:
         planner = self.jvm.hudi.table.action.clean.CleanPlanActionExecutor
