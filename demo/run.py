@@ -3,7 +3,7 @@
 
 Airflow runs in this process, with a database, a warehouse and a log of its own below the folder;
 Spark runs on this machine. It ends with 0 where all went well, 1 where a task failed or rows are
-not what they must be, 2 where there is no such example, 130 after Ctrl-C.
+not what they must be, 2 where there is no such example or none for here, 130 after Ctrl-C.
 """
 
 from __future__ import annotations
@@ -39,6 +39,8 @@ from demo.story import Story, Told
 
 FAILED, UNKNOWN, STOPPED = 1, 2, 130
 RACE = "race"
+ONLY_IN_UI = {"commit_sensor": "waits for somebody else's commits, which nobody makes here"}
+"""Examples that come to no end by themselves, and why."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -51,6 +53,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     example = EXAMPLES / f"{options.example}.py"
     if example not in _examples():
         return _no_such(options.example)
+    if options.example in ONLY_IN_UI:
+        because = ONLY_IN_UI[options.example]
+        sys.stderr.write(f"demo: {options.example} {because}: run it in `make ui`\n")
+        return UNKNOWN
     place = Place(options.folder.resolve())
     try:
         with place.alone():
@@ -89,7 +95,10 @@ def _examples() -> list[Path]:
 
 def _no_such(name: str) -> int:
     examples = [*_examples(), Path(__file__).with_name(f"{RACE}.py")]
-    known = "".join(f"  {path.stem:<16} {_purpose(path)}\n" for path in examples)
+    known = "".join(
+        f"  {path.stem:<16} {_purpose(path)}{' (in `make ui`)' if path.stem in ONLY_IN_UI else ''}\n"
+        for path in examples
+    )
     sys.stderr.write(f"demo: there is no example {name!r}; there are\n\n{known}")
     return UNKNOWN
 

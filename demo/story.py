@@ -43,6 +43,9 @@ class Told:
             return ""
         if report.reading is not None:
             return f"{report.reading.rows} rows read"
+        if report.cleaning is not None:
+            done = report.cleaning
+            return f"{len(done.rolled_back)} rolled back, {done.files_deleted} files deleted"
         return str(report.plan or report.rows or "")
 
 

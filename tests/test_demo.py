@@ -14,9 +14,9 @@ from airflow_hudi.core.checksums import content_of
 from airflow_hudi.core.errors import EnvironmentProblem
 from airflow_hudi.core.jobs import JobReport, Outcome, RowCounts
 from airflow_hudi.core.reading import Reading
-from demo.environment import MARK, Place, airflow_environment, connection_variables
+from demo.environment import EXAMPLES, MARK, Place, airflow_environment, connection_variables
 from demo.processes import end_processes, processes_of
-from demo.run import UNKNOWN, main
+from demo.run import ONLY_IN_UI, UNKNOWN, main
 from demo.story import DONE, FAILED, NOT_STARTED, Story, Told
 from tests.tables.fixtures import StoredTable
 
@@ -78,6 +78,24 @@ def test_an_unknown_example_is_answered_with_the_known_ones(
     said = capsys.readouterr().err
     assert "there is no example 'no_such'" in said
     assert "  quickstart       The first whole slice" in said
+    (sensor,) = [line for line in said.splitlines() if line.startswith("  commit_sensor ")]
+    assert sensor.endswith("(in `make ui`)")
+    assert said.count("(in `make ui`)") == 1
+
+
+@pytest.mark.parametrize("example", ONLY_IN_UI)
+def test_an_example_that_waits_for_others_is_not_begun(
+    example: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert (EXAMPLES / f"{example}.py").exists()
+    monkeypatch.setattr("demo.run.Place", None)  # nothing is made anew, nothing is started
+    assert main([example]) == UNKNOWN
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert said.err == (
+        "demo: commit_sensor waits for somebody else's commits, which nobody makes here: run it in"
+        " `make ui`\n"
+    )
 
 
 def test_nothing_of_another_airflow_or_spark_is_used(tmp_path: Path) -> None:

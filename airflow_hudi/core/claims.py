@@ -234,6 +234,11 @@ class HeldClaim:
         self._claim = claim
         self._version = version
 
+    @property
+    def instant(self) -> InstantTime:
+        """What is claimed."""
+        return self._file.instant
+
     def renew(self) -> None:
         """Show that we live, or raise :class:`ClaimLost`."""
         renewed = replace(self._claim, number=self._claim.number + 1)

@@ -8,7 +8,8 @@
     ├── CheckSkipped                          uri, instant, operation
     └── ConcurrencyError
         ├── WriteConflict                     uri, because
-        └── InstantNotPending                 uri, instant
+        ├── InstantNotPending                 uri, instant
+        └── SomebodyIsAlive                   uri, instant
 """
 
 from __future__ import annotations
@@ -63,4 +64,16 @@ class InstantNotPending(ConcurrencyError):
         super().__init__(
             f"{instant} is not pending on {uri} (any more): somebody completed it or rolled it"
             " back; nothing was changed, look at the timeline again"
+        )
+
+
+class SomebodyIsAlive(ConcurrencyError):
+    """An instant that was to be rolled back has a heartbeat."""
+
+    def __init__(self, uri: str, instant: str) -> None:
+        self.uri = uri
+        self.instant = instant
+        super().__init__(
+            f"somebody is alive on {instant} of {uri}, so it is not rolled back; nothing was"
+            " changed: try again when the heartbeat has expired"
         )

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 
-from airflow_hudi.core.fileviews import load_partition, load_table_view, walk_partitions
 from airflow_hudi.core.filegroups import PartitionFiles, TableView, build_file_groups
+from airflow_hudi.core.fileviews import load_partition, load_table_view, walk_partitions
 from airflow_hudi.core.table import Table
 from airflow_hudi.core.timeline import load_timeline
 
@@ -31,11 +31,11 @@ class AskedPartitions:
 
     def missing_in(self, uri: str) -> str:
         """What is not there, in words; with what there is instead, where that is known."""
-        said = f"no files in {', '.join(self.missing)} of {uri}"
+        said = f"{uri} has no files in {', '.join(self.missing)}"
         if self.found:
             return said
         there = ", ".join(self.others) + (", …" if self.are_more else "")
-        return f"{said}; its partitions are {there}" if there else f"{said}, nor anywhere else"
+        return f"{said}; it has some in {there}" if there else f"{said}, and none elsewhere"
 
 
 def look_for_partitions(table: Table, asked: Iterable[str]) -> AskedPartitions:

@@ -41,6 +41,10 @@ class HudiCleanOperator(HudiJobOperator):
         super().__init__(**kwargs)
         self.policy = policy or CleanPolicy()
         self.rollback_delay = rollback_delay
+        if rollback_delay is not None:
+            RollbackPolicy(
+                rollback_delay_of(rollback_delay)
+            )  # nonsense is to be seen where it is written
         self.clustering_is_removable = clustering_is_removable
         self.only_dry = dry_run
 

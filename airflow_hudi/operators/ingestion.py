@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
@@ -18,7 +19,7 @@ from airflow_hudi.core.ingestion import (
 )
 from airflow_hudi.core.job_errors import InvalidWork
 from airflow_hudi.operators.base import HudiJobOperator
-from airflow_hudi.operators.rendered import listed, texts
+from airflow_hudi.operators.rendered import listed, one_text, texts
 
 
 class HudiIngestOperator(HudiJobOperator):
@@ -33,11 +34,12 @@ class HudiIngestOperator(HudiJobOperator):
     :param source_format: ``parquet``, ``csv``, ``json`` or ``avro``; None: from the path's ending
     :param source_options: Spark's options for reading the files, such as ``{"header": "true"}``
     :param sql: a Spark SQL query that gives the rows
-    :param partitions: for ``delete_partition``, the paths of the partitions
+    :param partitions: for ``delete_partition``, the paths of the partitions; ``*`` for anything
     :param create: how to create the table where there is none (:class:`NewTable`); without it a
         missing table is an error
     :param when_source_empty: ``fail``, ``skip``, or ``commit`` an empty commit
-    :param evolve_schema: let rows with other columns than the table's change the table
+    :param evolve_schema: let rows with other columns than the table's change the table: new columns
+        are added, and those that the rows lack become null
     :param inline_services: let Hudi compact, cluster and clean within the write, as it or
         ``options`` choose; only for a table that no service operator serves. False: none of it,
         and old files stay until a ``HudiCleanOperator`` removes them
@@ -62,7 +64,7 @@ class HudiIngestOperator(HudiJobOperator):
         self,
         *,
         operation: str = Operation.UPSERT.value,
-        source: str | None = None,
+        source: str | os.PathLike[str] | None = None,
         source_format: str | None = None,
         source_options: Mapping[str, str] | None = None,
         sql: str | None = None,
@@ -75,7 +77,8 @@ class HudiIngestOperator(HudiJobOperator):
     ) -> None:
         super().__init__(**kwargs)
         self.operation = operation
-        self.source = source
+        # As a text from here on: what Airflow does with a template field of another type varies.
+        self.source = _as_text(source)
         self.source_format = source_format
         self.source_options = source_options or {}
         self.sql = sql
@@ -89,6 +92,9 @@ class HudiIngestOperator(HudiJobOperator):
         _chosen(WhenEmpty, "when_source_empty", when_source_empty)
         if source is not None and sql is not None:
             raise InvalidWork("source and sql are both given", cure="pass one of them")
+        if create is not None and not isinstance(create, NewTable):
+            kind = type(create).__name__
+            raise InvalidWork(f"create is a {kind}", cure="pass create=NewTable(keys=('id',), …)")
 
     def work(self) -> IngestWork:
         """The write, checked as far as it can be without looking at anything."""
@@ -96,33 +102,42 @@ class HudiIngestOperator(HudiJobOperator):
             operation=_chosen(Operation, "operation", self.operation),
             source=self._source(),
             create=self.create,
-            partitions=listed("partitions", self.partitions),
+            partitions=self._partitions(),
             options=self.plain_options(),
             when_empty=WhenEmpty(self.when_source_empty),
             evolve_schema=self.evolve_schema,
             inline_services=self.inline_services,
         )
 
+    def _partitions(self) -> tuple[str, ...]:
+        # Of a table without partitions, the empty path is all of it.
+        paths = listed("partitions", self.partitions)
+        return tuple(one_text("one of partitions", path, cure="pass paths") for path in paths)
+
     def _source(self) -> Source | None:
         if self.sql is not None:
-            return QuerySource(self.sql)
+            return QuerySource(one_text("sql", self.sql, cure="pass one query"))
         if self.source is None:
             return None
-        if not self.source.strip():
-            raise InvalidWork("source is empty", cure="did a template render to nothing?")
+        cure = "pass one path: of a file, a folder, or a glob such as /in/*.parquet"
+        path = one_text("source", _as_text(self.source), cure=cure)
         options = texts("source_options", self.source_options)
-        return FileSource(self.source, self._format(), options)
+        return FileSource(path, self._format(path), options)
 
-    def _format(self) -> SourceFormat:
+    def _format(self, path: str) -> SourceFormat:
         if self.source_format is not None:
             return SourceFormat(self.source_format)
-        ending = str(self.source).rstrip("/").rpartition(".")[2].lower()
+        ending = path.rstrip("/").rpartition(".")[2].lower()
         if ending not in [known.value for known in SourceFormat]:
             raise InvalidWork(
-                f"the format of {self.source} is not in its name",
+                f"the format of {path} is not in its name",
                 cure=f"pass source_format: {', '.join(known.value for known in SourceFormat)}",
             )
         return SourceFormat(ending)
+
+
+def _as_text(source: Any) -> Any:
+    return os.fspath(source) if isinstance(source, os.PathLike) else source
 
 
 def _chosen(kind: Any, name: str, value: str) -> Any:

@@ -13,6 +13,15 @@ from airflow_hudi.core.job_errors import InvalidWork
 _CURE = "pass {kind}; a template gives one only where the DAG has render_template_as_native_obj"
 
 
+def one_text(name: str, value: Any, *, cure: str) -> str:
+    """One text that says something."""
+    if not isinstance(value, str):
+        raise InvalidWork(_said(name, value), cure=cure)
+    if not value.strip():
+        raise InvalidWork(f"{name} is empty", cure="did a template render to nothing?")
+    return value
+
+
 def texts(name: str, value: Any) -> dict[str, str]:
     """A mapping of texts, such as settings are."""
     if value is None:

@@ -192,7 +192,7 @@ def _evolving(frame: DataFrame, empty: DataFrame) -> DataFrame:
 
     have = {name.lower() for name in frame.columns}
     for field in empty.schema.fields:
-        # By another case's name it is no null: key and ordering columns are looked up so, too.
+        # Not where it is there in another case: key and ordering columns are looked up so, too.
         if field.name.lower() not in have:
             frame = frame.withColumn(field.name, sql.lit(None).cast(field.dataType))
     for field in frame.schema.fields:

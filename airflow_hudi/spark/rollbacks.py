@@ -5,16 +5,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from airflow_hudi.core.claims import PlanClaimed
-from airflow_hudi.core.engine_errors import InstantNotPending
+from airflow_hudi.core.claims import HeldClaim, PlanClaimed
+from airflow_hudi.core.engine_errors import InstantNotPending, SomebodyIsAlive
 from airflow_hudi.core.heartbeat import HeartbeatPolicy
-from airflow_hudi.core.instants import Instant, InstantTime
+from airflow_hudi.core.instants import InstantTime
 from airflow_hudi.core.jobs import RolledBack
 from airflow_hudi.core.services.policies import RollbackPolicy
 from airflow_hudi.core.services.rollback import Hold, RollbackDecision, decide_rollbacks
 from airflow_hudi.core.services.view import PendingRollback, load_view
 from airflow_hudi.core.table import Table
-from airflow_hudi.core.timeline import load_timeline
 from airflow_hudi.spark.claiming import claimed, held_by_others
 from airflow_hudi.spark.engine.protocol import TableClient
 
@@ -59,14 +58,27 @@ def decide(
     return decide_rollbacks(load_view(table, beats), policy, claimed=claims)
 
 
+def carry_out_for_execution(client: TableClient, again: PendingRollback) -> None:
+    """Carry out the rollback of a plan that is about to be executed, and leave the plan."""
+    rollback, action = again.instant.requested_at, again.target_action
+    client.execute_rollback(rollback, again.target, action, keep_plan=True)
+    client.start_heartbeat(again.target)  # which the rollback has ended
+
+
 def roll_back(
-    job: Job, client: TableClient, table: Table, instant: Instant, beats: HeartbeatPolicy
+    job: Job, client: TableClient, table: Table, held: HeldClaim, beats: HeartbeatPolicy
 ) -> RolledBack:
     """Both steps for one instant whose claim the caller holds."""
+    time = held.instant
     with client.lock():
-        there = load_timeline(table).find(instant.requested_at)
+        held.renew()  # not only looked at: nobody may take it over between this and the plan
+        view = load_view(table, beats)
+        there = view.timeline.find(time)
         if there is None or not there.is_pending:
-            raise InstantNotPending(table.uri, instant.requested_at)
+            raise InstantNotPending(table.uri, time)
+        if view.live_beat(there) is not None:
+            raise SomebodyIsAlive(table.uri, time)
+        instant = there
         rollback = client.schedule_rollback(instant.requested_at)
         pending = {again.instant.requested_at: again for again in load_view(table, beats).rollbacks}
     result = _carry_out(job, client, table, pending[InstantTime(rollback)], beats)

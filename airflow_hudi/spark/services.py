@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING
 
-from airflow_hudi.core.claims import HeldClaim
+from airflow_hudi.core.claims import ClaimLost, HeldClaim
 from airflow_hudi.core.heartbeat import Heartbeat, heartbeat_policy
 from airflow_hudi.core.ingestion import JOB_METADATA_KEY
 from airflow_hudi.core.instants import Instant, InstantTime, State
@@ -30,10 +30,11 @@ from airflow_hudi.core.services.choice import (
     MakePlan,
     NothingToDo,
     PlanInUse,
+    PlanRefused,
     Replan,
     choose,
 )
-from airflow_hudi.core.services.guard import Done, MayExecute, Refuse, Verdict, guard
+from airflow_hudi.core.services.guard import Done, MayExecute, Reason, Refuse, Verdict, guard
 from airflow_hudi.core.services.kinds import Mode, Service
 from airflow_hudi.core.services.triggers import why_no_plan
 from airflow_hudi.core.services.view import ServicesView, load_view
@@ -45,7 +46,7 @@ from airflow_hudi.core.versions import Ability, release
 from airflow_hudi.spark.claiming import Claimed, claimed, left_behind
 from airflow_hudi.spark.engine.locks import lock_options
 from airflow_hudi.spark.engine.protocol import Executed, TableClient
-from airflow_hudi.spark.rollbacks import roll_back
+from airflow_hudi.spark.rollbacks import carry_out_for_execution, roll_back
 
 if TYPE_CHECKING:
     from airflow_hudi.spark.runner import Job
@@ -140,9 +141,8 @@ class _Run:
         job, old = self._job, instant.requested_at
         with claimed(job, old) as held:
             self._await_the_dead(instant, held)
-            undone = roll_back(
-                job, self._client, self._table, instant, heartbeat_policy(self._work.options)
-            )
+            beats = heartbeat_policy(self._work.options)
+            undone = roll_back(job, self._client, self._table, held.claim, beats)
         said = (
             f"{self._service.noun} {old} was left half-way and is rolled back ({undone.rollback})"
         )
@@ -165,19 +165,33 @@ class _Run:
                 return job.nothing_to_do(done, instant=time, notes=self._notes)
             try:
                 if verdict.undoes:
-                    job.say(f"{time} was begun before; Hudi rolls that back first")
+                    self._undo(instant)
                 executed = self._client.execute(self._service, time)
                 job.say(f"{len(executed.files)} files are written, committing")
                 self._client.commit(executed, check=lambda: self._check(held.claim, executed))
-            finally:
+            except ClaimLost:
+                raise  # the heartbeat on it may be our successor's by now
+            except BaseException:
                 if not job.beating.is_told_to_stop:  # else Java is still at it
                     self._client.stop_heartbeat(time)
+                raise
+            self._client.stop_heartbeat(time)
         return self._done(f"{noun} {time} executed: {size}", instant, size)
+
+    def _undo(self, instant: Instant) -> None:
+        """Hudi rolls back what is inflight by itself, and only that."""
+        self._job.say(f"{instant.requested_at} was begun before; that is rolled back first")
+        view = _view(self._table, self._work)
+        pending = view.rollback_of(instant.requested_at)
+        if pending is not None and instant.state is State.REQUESTED:
+            carry_out_for_execution(self._client, pending)
 
     def _pass_guard(self, instant: Instant, held: Claimed) -> MayExecute | Done:
         """The RFC's steps 2 to 6; a heartbeat of the dead whose claim we took is waited for."""
         self._await_the_dead(instant, held)
         with self._client.lock():
+            # Not only looked at: nobody may take it over between this and our first step.
+            held.claim.renew()
             verdict = self._verdict(instant.requested_at)
             if isinstance(verdict, Refuse):
                 raise self._refusal(instant.requested_at, verdict)
@@ -193,9 +207,8 @@ class _Run:
     def _refusal(self, time: InstantTime, refused: Refuse) -> Exception:
         if refused.beat is not None:
             return PlanInUse(self._service, time, refused.beat.last_beat)
-        if refused.must_be_rolled_back:
-            because = f"{time}: {refused.reason.value}"
-            return JobSuperseded(str(self._job.spec.key), because=because)
+        if refused.reason not in (Reason.GONE, Reason.NO_PLAN):
+            return PlanRefused(self._service, time, because=refused.reason.value)
         return PlanNotFound(self._table.uri, time, because=refused.reason.value)
 
     def _hudi_beats(self) -> bool:

@@ -51,6 +51,7 @@ def test_json_metadata() -> None:
     assert commit.operation == "UPSERT"
     assert commit.stats == (WriteStat("p", "f", "p/f_0_10.parquet", 3, 2, 1, 1, 0, 100, 90),)
     assert commit.replaced == {"q": ("g",)}
+    assert commit.file_groups_replaced == 1
     assert commit.file_groups == (FileGroupId("p", "f"), FileGroupId("q", "g"))
     assert from_json(CommitMetadata, to_json(commit)) == commit
 

@@ -54,11 +54,13 @@ def test_a_while_is_longer_than_nothing(policy: Callable[..., Any]) -> None:
         policy(or_after=timedelta())
 
 
-def test_a_delay_may_be_nothing_and_not_less() -> None:
+def test_a_delay_may_be_nothing_and_has_an_end() -> None:
     assert RollbackPolicy().delay == timedelta(hours=1)
     RollbackPolicy(timedelta())
-    with pytest.raises(InvalidWork, match=r"rollback_delay is -1 day.*; it cannot be negative"):
-        RollbackPolicy(timedelta(days=-1))
+    RollbackPolicy(timedelta(days=3650))
+    for wrong in (timedelta(days=-1), timedelta(days=3651)):
+        with pytest.raises(InvalidWork, match=rf"rollback_delay is {wrong}; it may be nothing to"):
+            RollbackPolicy(wrong)
 
 
 @pytest.mark.parametrize(

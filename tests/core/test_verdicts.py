@@ -85,6 +85,14 @@ def test_a_replaced_partition_is_evidence_too() -> None:
     assert evidence_of(table, WORK) == "10 replacecommit completed"
 
 
+def test_file_groups_that_a_write_replaced_are_counted() -> None:
+    data = {**json.loads(a_commit()), "partitionToReplaceFileIds": {"eu": ["f", "g"], "us": ["h"]}}
+    table = a_table({"10_109.replacecommit": json.dumps(data).encode()})
+    found = load_evidence(table.storage, WORK, JOB)
+    assert found is not None
+    assert found.replaced == 3
+
+
 def test_damaged_commits_are_passed_over() -> None:
     table = a_table(a_written("10") | {"20_209.deltacommit": b"{damaged"})
     assert evidence_of(table, WORK) == "10 deltacommit completed"

@@ -8,6 +8,9 @@ from typing import Any
 
 import pytest
 
+from airflow_hudi.core.config import WriteKey
+from airflow_hudi.core.ingestion import FileSource, SourceFormat
+from airflow_hudi.core.job_errors import InvalidWork
 from airflow_hudi.core.jobs import JobKey
 from tests.provider.stand_in import (
     CLEAN,
@@ -90,6 +93,63 @@ def test_a_text_in_the_place_of_a_mapping_is_refused_with_a_cure(stage: Stage, f
     operator = an_operator(INGEST, **{**source, field: "{'a': 'b'}"})
     with pytest.raises(AirflowFailException, match=f"{field} is the text .* pass a mapping; a tem"):
         operator.execute({"ti": FakeTask(task=operator)})
+
+
+@pytest.mark.parametrize("is_rendered", [False, True])
+def test_a_source_may_be_a_path_object(is_rendered: bool) -> None:  # noqa: FBT001
+    operator = an_operator(INGEST, source=Path("/landing/orders.csv"))
+    if is_rendered:  # as a template of a DAG with native objects gives it
+        operator.source = Path("/landing/orders.csv")
+    operator.render_template_fields({})
+    assert operator.work().source == FileSource("/landing/orders.csv", SourceFormat.CSV)
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        (
+            {"source": ["/in/a.csv", "/in/b.csv"]},
+            "source is the list ['/in/a.csv', '/in/b.csv']; pass one path: of a file, a folder, or"
+            " a glob such as /in/*.parquet",
+        ),
+        ({"source": " "}, "source is empty; did a template render to nothing?"),
+        ({"sql": "{{ params.it }}"}, "sql is empty; did a template render to nothing?"),
+        ({"sql": ["select 1"]}, "sql is the list ['select 1']; pass one query"),
+        (
+            {"operation": "delete_partition", "partitions": ["us", "{{ params.it }}"]},
+            "one of partitions is empty; did a template render to nothing?",
+        ),
+    ],
+)
+def test_a_source_that_is_none_is_refused_before_any_driver(
+    stage: Stage, given: dict[str, Any], sentence: str
+) -> None:
+    from airflow.providers.common.compat.sdk import AirflowFailException  # noqa: PLC0415 - slow
+
+    operator = an_operator(INGEST, **given)
+    operator.render_template_fields({"params": {"it": "  "}})
+    with pytest.raises(AirflowFailException) as raised:
+        operator.execute({"ti": FakeTask(task=operator)})
+    assert str(raised.value) == sentence
+    assert stage.noted("started") == []
+
+
+def test_a_new_table_is_described_by_its_own_class() -> None:
+    with pytest.raises(InvalidWork, match=r"^create is a dict; pass create=NewTable\(keys="):
+        an_operator(INGEST, source="/in/a.csv", create={"keys": ["id"]})
+
+
+@pytest.mark.parametrize("key", [WriteKey.OPERATION, WriteKey.PARTITIONS_TO_DELETE])
+def test_an_option_that_a_parameter_overrides_is_refused_before_any_driver(
+    stage: Stage, key: WriteKey
+) -> None:
+    from airflow.providers.common.compat.sdk import AirflowFailException  # noqa: PLC0415 - slow
+
+    source = {"source": str(stage.warehouse / "landing"), "source_format": "json"}
+    operator = an_operator(INGEST, **source, options={key.value: "insert"})
+    with pytest.raises(AirflowFailException, match=f"^{key.value} among the options"):
+        operator.execute({"ti": FakeTask(task=operator)})
+    assert stage.noted("started") == []
 
 
 # --- mapping --------------------------------------------------------------------------------------

@@ -201,9 +201,9 @@ class Bench:
             self.model[record["id"]] = record
         return self.ingest("upsert", records, **changes)
 
-    def check(self) -> None:
+    def check(self, columns: Sequence[str] = COLUMNS) -> None:
         """The table shows exactly the model, by content."""
-        report = self.run(ReadWork(columns=COLUMNS))
+        report = self.run(ReadWork(columns=tuple(columns)))
         expected = content_of(self.model.values())
         assert report.reading is not None
         assert (report.reading.rows, report.reading.checksum) == (expected.rows, expected.checksum)

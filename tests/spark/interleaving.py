@@ -80,3 +80,16 @@ def seen(spark: SparkSession, base: str) -> int | str:
     from demo.races import rows_seen  # noqa: PLC0415 - only on the engine
 
     return rows_seen(spark, base)
+
+
+def written_alone(spark: SparkSession, base: str, row: dict[str, Any], told: dict[str, str]) -> str:
+    """A write by somebody who takes himself for the only one, and asks nobody."""
+    from airflow_hudi.core.table import open_table  # noqa: PLC0415 - only on the engine
+    from airflow_hudi.core.table_options import table_options  # noqa: PLC0415
+    from airflow_hudi.core.versions import release  # noqa: PLC0415
+    from tests.spark.adapted import engine_here  # noqa: PLC0415
+
+    engine = engine_here(spark)
+    frame = spark.createDataFrame([row], "id string, region string, ts long, v string")
+    options = table_options(open_table(base).properties, release(engine.release))
+    return engine.write(frame, base, {**options, **told})

@@ -16,8 +16,9 @@ from airflow_hudi.core.claims import Free, TakeoverPolicy, load_claims, standing
 from airflow_hudi.core.commits import CommitMetadata, load_commit
 from airflow_hudi.core.heartbeat import HeartbeatPolicy
 from airflow_hudi.core.ingestion import NewTable
-from airflow_hudi.core.instants import Instant
+from airflow_hudi.core.instants import Action, Instant
 from airflow_hudi.core.job_errors import JobFailed
+from airflow_hudi.core.plans import CleanerPlan, load_plan
 from airflow_hudi.core.properties import TableType
 from airflow_hudi.core.services.kinds import Mode, Service
 from airflow_hudi.core.services.policies import (
@@ -111,7 +112,16 @@ class Served(Bench):
         commits = [load_commit(self.table, timeline, i) for i in timeline.completed().writes()]
         stats = [s for c in commits if isinstance(c, CommitMetadata) for s in c.stats]
         paths = {stat.path for stat in stats if stat.path}
-        return sorted(path for path in paths if not Path(self.base, path).exists())
+        gone = {path for path in paths if not Path(self.base, path).exists()}
+        return sorted(gone - self._cleaned())
+
+    def _cleaned(self) -> set[str]:
+        timeline = self.view().timeline
+        cleans = timeline.completed().of(Action.CLEAN)
+        plans = [load_plan(self.table, timeline, instant) for instant in cleans]
+        files = [plan.files for plan in plans if isinstance(plan, CleanerPlan)]
+        named = [(part, name) for each in files for part, names in each.items() for name in names]
+        return {f"{part}/{name}" for part, name in named}
 
     def leftovers(self) -> list[str]:
         """What could block somebody for ever: heartbeats, claims, the lock."""

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from airflow_hudi.core.ingestion import FileSource, IngestWork, Operation, SourceFormat
+from airflow_hudi.core.instants import Action
 from airflow_hudi.core.jobs import Outcome
 from airflow_hudi.core.locks import LockKind, LockSettings, lock_key, lock_path
 from airflow_hudi.core.locks.zookeeper import zookeeper_session
@@ -20,12 +21,23 @@ from airflow_hudi.core.services.policies import CleanPolicy, RollbackPolicy
 from airflow_hudi.core.services.works import CleanWork
 from tests.spark.bench import rows
 from tests.spark.engines import EngineProcess, Engines
-from tests.spark.served import COW, Served, served
+from tests.spark.served import COW, QUICK, Served, served
 from tests.zookeeper import ZooKeeperServer
 
 pytestmark = pytest.mark.spark
 
 SECONDS = 120.0
+# As in #9674 and its like: a writer that does not know of the services beside it.
+ALONE = {
+    "hoodie.write.concurrency.mode": "single_writer",
+    "hoodie.datasource.write.operation": "upsert",
+    "hoodie.clean.automatic": "false",
+    "hoodie.clustering.updates.strategy": (
+        "org.apache.hudi.client.clustering.update.strategy.SparkAllowUpdateStrategy"
+    ),
+    # Eager, it would roll the pending clustering back.
+    "hoodie.cleaner.policy.failed.writes": "NEVER",
+}
 RELEASES = ("0.15.0", "1.2.0")
 
 
@@ -121,24 +133,19 @@ def test_a_file_that_a_pending_plan_names_is_spared(bench: Served) -> None:
     """Hudi itself would delete it: its cleaner looks after compactions only."""
     cow = served(bench.engine, bench.folder / "cow", COW)
     instant = cow.plan(Service.CLUSTERING)
-    strategy = "org.apache.hudi.client.clustering.update.strategy.SparkAllowUpdateStrategy"
-    usual, cow.options = (
-        cow.options,
-        {
-            **cow.options,
-            "hoodie.clustering.updates.strategy": strategy,
-        },
+    row = rows("a", ts=70, v="after the plan")[0]
+    cow.engine.call(
+        "tests.spark.interleaving:written_alone", base=cow.base, row=row, told=ALONE | QUICK
     )
-    cow.upsert(rows("a", ts=70, v="after the plan"))
-    cow.options = usual
+    cow.model["a"] = row
     policy = CleanPolicy(keep_versions=1)
 
     bare = cow.engine.call(
         "tests.spark.interleaving:previewed_clean",
         base=cow.base,
-        options={**usual, **policy.options()},
+        options={**QUICK, **policy.options()},
     )
-    plan = decode_plan(cow.view().timeline.instants[0].action.CLEAN, bare.encode())
+    plan = decode_plan(Action.CLEAN, bare.encode())
     assert isinstance(plan, CleanerPlan)
     report = cow.run(CleanWork(policy, options=cow.options))
 

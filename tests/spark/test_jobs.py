@@ -28,7 +28,7 @@ from airflow_hudi.core.services.policies import CompactionPolicy
 from airflow_hudi.core.services.works import ServiceWork
 from airflow_hudi.core.timeline import load_timeline
 from airflow_hudi.core.versions import release as known_release
-from tests.spark.bench import Bench, rows
+from tests.spark.bench import COLUMNS, Bench, rows
 from tests.spark.engines import Engines
 
 pytestmark = pytest.mark.spark
@@ -254,6 +254,125 @@ def test_rows_that_would_change_the_table_are_refused_and_nothing_is_written(
 
     evolved = bench.ingest("upsert", more, evolve_schema=True)
     assert evolved.outcome is Outcome.DONE
+
+
+@pytest.mark.parametrize(("release", "kind"), FULL)
+def test_with_evolving_columns_new_ones_are_nullable_and_absent_ones_are_null(
+    engines: Engines, tmp_path: Path, release: str, kind: TableType
+) -> None:
+    bench = a_bench(engines, tmp_path, release, kind)
+    bench.upsert(rows("ab"))
+
+    # Literals are not nullable, and neither are the fields inside.
+    new = "'x' w, named_struct('n', 1, 'm', array(2)) deep"
+    bench.run(_evolving(bench, f"select 'c' id, 'eu' region, bigint(1) ts, 'a' v, {new}"))
+    # Into the same file, from both kinds of sources; without v, and without what is new.
+    bench.run(_evolving(bench, "select 'a' id, 'eu' region, bigint(2) ts, 'y' w"))
+    lacking = [{key: value for key, value in row.items() if key != "v"} for row in rows("d", ts=3)]
+    bench.ingest("upsert", lacking, evolve_schema=True)
+    placed = {row["id"]: row for row in [*rows("bc"), *rows("a", ts=2), *rows("d", ts=3)]}
+    bench.model = {
+        **{key: {**row, "w": None, "deep": None} for key, row in placed.items()},
+        "a": {**placed["a"], "v": None, "w": "y", "deep": None},
+        "c": {**placed["c"], "w": "x", "deep": {"n": 1, "m": [2]}},
+    }
+    bench.model["d"]["v"] = None
+    bench.check(columns=(*COLUMNS, "w", "deep"))
+
+    if kind is MOR:
+        bench.run(ServiceWork(CompactionPolicy(), Mode.BOTH))
+        bench.check(columns=(*COLUMNS, "w", "deep"))
+
+    # Columns without which there is no record stay required; a delete needs no others.
+    with pytest.raises(JobFailed, match="no column ts \\(ordering\\)"):
+        bench.run(_evolving(bench, "select 'e' id, 'eu' region, 'y' w"))
+    bench.ingest("delete", [{"id": "d", "region": "eu"}], evolve_schema=True)
+    del bench.model["d"]
+    bench.check(columns=(*COLUMNS, "w", "deep"))
+
+
+@pytest.mark.parametrize("release", ["0.15.0", "1.2.0"])
+def test_a_column_that_was_never_null_may_be_lacking_too(
+    engines: Engines, tmp_path: Path, release: str
+) -> None:
+    bench = a_bench(engines, tmp_path, release, COW)
+    sql = "select 'a' id, 'eu' region, bigint(1) ts, 'a' v"
+    bench.run(
+        IngestWork(
+            Operation.INSERT, QuerySource(sql), bench.definition, options=dict(bench.options)
+        )
+    )
+    bench.run(_evolving(bench, "select 'b' id, 'eu' region, bigint(1) ts"))
+
+    bench.model = {row["id"]: row for row in rows("ab")}
+    bench.model["b"]["v"] = None
+    bench.check()
+
+
+def _evolving(bench: Bench, sql: str) -> IngestWork:
+    return IngestWork(
+        Operation.UPSERT, QuerySource(sql), options=dict(bench.options), evolve_schema=True
+    )
+
+
+@pytest.mark.parametrize(("release", "kind"), FULL)
+def test_partitions_that_are_not_there_are_not_deleted(
+    engines: Engines, tmp_path: Path, release: str, kind: TableType
+) -> None:
+    bench = a_bench(engines, tmp_path, release, kind)
+    bench.upsert([*rows("ab"), *rows("cd", region="us"), *rows("e", region="ca")])
+    overwritten = bench.ingest("insert_overwrite", rows("x", ts=2))
+    assert overwritten.summary.endswith(
+        ": 1 file groups replaced, 1 inserted, 0 updated, 0 deleted"
+    )
+    bench.model = {
+        row["id"]: row
+        for row in [*rows("x", ts=2), *rows("cd", region="us"), *rows("e", region="ca")]
+    }
+    before = load_timeline(bench.table).instants
+
+    none = bench.run(_deletion(bench, "mx", "nowhere"))
+    assert none.outcome is Outcome.NOTHING_TO_DO
+    there = "it has some in ca, eu, us"
+    assert none.summary == f"{bench.base} has no files in mx, nowhere; {there}"
+    assert load_timeline(bench.table).instants == before
+
+    some = bench.run(_deletion(bench, "us", "mx"))
+    assert some.summary == (
+        f"delete_partition committed as {some.instant}: 1 file groups replaced, 0 inserted,"
+        " 0 updated, 0 deleted"
+    )
+    assert some.notes == (f"{bench.base} has no files in mx",)
+    del bench.model["c"], bench.model["d"]
+    bench.check()
+
+    # Their files are still on the disk until a clean removes them.
+    again = bench.run(_deletion(bench, "us"))
+    assert again.outcome is Outcome.NOTHING_TO_DO
+
+    any_of = bench.run(_deletion(bench, "c*"))
+    assert any_of.outcome is Outcome.DONE
+    del bench.model["e"]
+    bench.check()
+
+
+def _deletion(bench: Bench, *partitions: str) -> IngestWork:
+    return IngestWork(
+        Operation.DELETE_PARTITION, partitions=partitions, options=dict(bench.options)
+    )
+
+
+@pytest.mark.parametrize("release", ["0.15.0", "1.2.0"])
+def test_a_null_key_is_the_first_thing_that_is_said(
+    engines: Engines, tmp_path: Path, release: str
+) -> None:
+    bench = a_bench(engines, tmp_path, release, COW)
+    bench.upsert(rows("ab"))
+    with pytest.raises(JobFailed, match=r'^HoodieKeyException: recordKey value: "null"') as raised:
+        bench.ingest("upsert", [*rows("c"), {**rows("d")[0], "id": None}])
+    assert raised.value.kind == "HoodieKeyException"
+    assert not raised.value.retryable
+    bench.check()
 
 
 def _empty_query(bench: Bench, policy: WhenEmpty) -> IngestWork:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TypeAlias
@@ -28,6 +28,32 @@ class PlanInUse(ConcurrencyError):
             f"somebody is executing {service.noun} {instant} (heartbeat {last_beat:%H:%M:%S} UTC);"
             " two executions of one plan would corrupt the table, so this one is not started; try"
             " again when that one has ended"
+        )
+
+
+class PlanBegun(ConcurrencyError):
+    """A plan that is never executed twice was begun, and nobody can say by whom."""
+
+    def __init__(self, service: Service, instant: str, until: datetime) -> None:
+        self.service = service
+        self.instant = instant
+        self.until = until
+        super().__init__(
+            f"{service.noun} {instant} was begun by somebody who left neither a claim nor a"
+            " heartbeat, and may be alive (Hudi's own jobs leave none); it is rolled back and"
+            f" planned anew from {until:%Y-%m-%d %H:%M:%S} UTC on: try again then"
+        )
+
+
+class PlanRefused(ConcurrencyError):
+    """The guard does not let the plan be executed; nobody is at it."""
+
+    def __init__(self, service: Service, instant: str, *, because: str) -> None:
+        self.service = service
+        self.instant = instant
+        super().__init__(
+            f"{service.noun} {instant} is not executed: {because}; nothing was changed, a retry"
+            " looks at the table anew"
         )
 
 
@@ -59,6 +85,13 @@ class NothingToDo:
     instant: InstantTime | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Busy:
+    """Somebody works on the plan, or may: it is left to them."""
+
+    error: ConcurrencyError
+
+
 Choice: TypeAlias = Execute | MakePlan | Replan | NothingToDo
 
 
@@ -69,39 +102,53 @@ def choose(
 
     :param left_behind: instants whose claim is a dead executor's: a heartbeat on one is its last
     """
-    if work.mode is Mode.SCHEDULE:
-        return _plan(work, view)
-    waiting = view.of(work.service).pending()
-    free = [
-        instant
-        for instant in waiting
-        if instant.requested_at in left_behind or view.live_beat(instant) is None
-    ]
     if work.instant is not None:
-        return _named(work, view, InstantTime(work.instant), free)
-    if free:
-        return _execution(work, view, free[0])
-    if work.mode is Mode.BOTH:
-        return _plan(work, view)
-    if len(waiting):
+        return _named(work, view, InstantTime(work.instant), left_behind)
+    waiting = view.of(work.service).pending()
+    ways = [_way(work, view, instant, left_behind) for instant in waiting]
+    open_ways = [way for way in ways if not isinstance(way, Busy)]
+    if work.mode is Mode.SCHEDULE:
+        open_ways = [way for way in open_ways if isinstance(way, Replan)]
+    if open_ways:
+        return open_ways[0]
+    if work.mode is not Mode.EXECUTE:
+        because = why_not_due(view, work.policy)
+        return MakePlan() if because is None else NothingToDo(because)
+    if ways:
         kind = f"{work.service.noun}s"
         return NothingToDo(f"somebody is alive on each of the {len(waiting)} pending {kind}")
     return NothingToDo(f"no {work.service.noun} is pending")
 
 
-def _plan(work: ServiceWork, view: ServicesView) -> Choice:
-    because = why_not_due(view, work.policy)
-    return MakePlan() if because is None else NothingToDo(because)
+def _way(
+    work: ServiceWork, view: ServicesView, instant: Instant, left_behind: Collection[InstantTime]
+) -> Execute | Replan | Busy:
+    """What can be done about a pending plan."""
+    time = instant.requested_at
+    beat = view.live_beat(instant)
+    if beat is not None and time not in left_behind:
+        return Busy(PlanInUse(work.service, time, beat.last_beat))
+    if not work.is_removable:
+        return Execute(instant)
+    if view.rollback_of(time) is not None:
+        return Replan(instant)
+    if instant.state is State.REQUESTED:
+        return Execute(instant)
+    until = _given_up_at(work, view, time)
+    if time in left_behind or until is None or view.now >= until:
+        return Replan(instant)
+    return Busy(PlanBegun(work.service, time, until))
 
 
-def _execution(work: ServiceWork, view: ServicesView, instant: Instant) -> Choice:
-    is_begun = instant.state is State.INFLIGHT
-    is_lost = is_begun or view.rollback_of(instant.requested_at) is not None
-    return Replan(instant) if is_lost and work.is_removable else Execute(instant)
+def _given_up_at(work: ServiceWork, view: ServicesView, time: InstantTime) -> datetime | None:
+    """When a begun plan counts as left behind although nobody claimed it: Hudi's own executors
+    leave no claim, and before 1.2 no heartbeat either."""
+    planned_at = view.zone.moment(time)
+    return None if planned_at is None else planned_at + work.rollback.delay
 
 
 def _named(
-    work: ServiceWork, view: ServicesView, time: InstantTime, free: Sequence[Instant]
+    work: ServiceWork, view: ServicesView, time: InstantTime, left_behind: Collection[InstantTime]
 ) -> Choice:
     for instant in view.timeline.where(lambda i: i.requested_at == time):
         if view.service_of(instant) is not work.service:
@@ -110,10 +157,10 @@ def _named(
         if instant.state is State.COMPLETED:
             done = f"{work.service.noun} {time} was completed at {instant.completed_at}"
             return NothingToDo(done, time)
-        beat = view.live_beat(instant)
-        if beat is not None and instant not in free:
-            raise PlanInUse(work.service, time, beat.last_beat)
-        return _execution(work, view, instant)
+        way = _way(work, view, instant, left_behind)
+        if isinstance(way, Busy):
+            raise way.error
+        return way
     first = view.timeline.first()
     if first is not None and time < first.requested_at:
         because = "it is older than the active timeline; it was archived, or never there"

@@ -105,6 +105,7 @@ ServicePolicy: TypeAlias = CompactionPolicy | LogCompactionPolicy | ClusteringPo
 
 
 DEFAULT_DELAY = timedelta(minutes=60)
+_LONGEST_DELAY = timedelta(days=3650)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,8 +117,9 @@ class RollbackPolicy:
     clustering_is_removable: bool = True
 
     def __post_init__(self) -> None:
-        if self.delay < timedelta():
-            raise InvalidWork(f"rollback_delay is {self.delay}", cure="it cannot be negative")
+        if not timedelta() <= self.delay <= _LONGEST_DELAY:
+            cure = f"it may be nothing to {_LONGEST_DELAY.days} days"
+            raise InvalidWork(f"rollback_delay is {self.delay}", cure=cure)
 
     def is_removable(self, service: Service | None) -> bool:
         """Whether this service's begun plans are rolled back for good."""

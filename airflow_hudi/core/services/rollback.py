@@ -63,7 +63,13 @@ def decide_rollbacks(
     """
     schedule: list[Instant] = []
     holds: list[Hold] = []
-    carry_out = [again for again in view.rollbacks if _is_carried_out(view, policy, again)]
+    carry_out: list[PendingRollback] = []
+    for again in view.rollbacks:
+        because = _why_left(view, policy, again, claimed)
+        if because is None:
+            carry_out.append(again)
+        elif because:
+            holds.append(Hold(again.instant.requested_at, Action.ROLLBACK.value, because))
     planned = {again.target for again in view.rollbacks}
     for instant in view.timeline.pending():
         if instant.action is Action.ROLLBACK and instant.requested_at in view.unreadable:
@@ -87,12 +93,27 @@ def _is_undoable(view: ServicesView, instant: Instant) -> bool:
     return view.service_of(instant) is not None or instant.action in _INGESTION
 
 
-def _is_carried_out(view: ServicesView, policy: RollbackPolicy, again: PendingRollback) -> bool:
+def _why_left(
+    view: ServicesView,
+    policy: RollbackPolicy,
+    again: PendingRollback,
+    claimed: Collection[InstantTime],
+) -> str | None:
+    """Why a pending rollback is not carried out from here; None: it is, empty: it goes unsaid."""
     target = view.timeline.find(again.target)
-    if target is None:
-        return again.target_action != Action.COMPACTION.value
+    if target is None:  # its files are gone, and so are its instants: only the end is missing
+        return "" if again.target_action == Action.COMPACTION.value else None
+    if not target.is_pending:
+        return (
+            f"it would undo {again.target}, which is completed: somebody asked for that by hand,"
+            " and by hand it is ended"
+        )
     service = view.service_of(target)
-    return service is None or policy.is_removable(service)
+    if service is not None and not policy.is_removable(service):
+        return ""  # its next execution undoes the last one, and needs the plan
+    if view.live_beat(target) is not None or again.target in claimed:
+        return f"the writer of {again.target} is alive"
+    return None
 
 
 def _hold(

@@ -62,7 +62,8 @@ def _writes_since(view: ServicesView, service: Service, last: Instant | None) ->
     writes = view.timeline.completed().writes().where(lambda i: view.service_of(i) is None)
     if service is not Service.CLUSTERING:
         writes = writes.of(Action.DELTACOMMIT)
-    return writes if last is None else writes.requested_after(last.requested_at)
+    # By when they became visible: one that was under way then is in no plan yet.
+    return writes if last is None else writes.completed_after(last.requested_at)
 
 
 def _elapsed(view: ServicesView, since: Instant | None) -> timedelta | None:

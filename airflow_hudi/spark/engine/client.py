@@ -31,7 +31,6 @@ _SCHEDULE = {
 }
 _PUBLISHED = False  # the plan is written to the timeline, not only made
 _NOT_A_RESTORE = False
-_DELETE_INSTANTS = True
 _WITH_LOCK = False  # "skip locking" is Hudi's question
 _ALL_ACTIONS = False  # compactions and clusterings among them
 
@@ -177,7 +176,9 @@ class HudiTableClient:
         )
         return rollback
 
-    def execute_rollback(self, rollback: str, instant: str, action: str | None = None) -> int:
+    def execute_rollback(
+        self, rollback: str, instant: str, action: str | None = None, *, keep_plan: bool = False
+    ) -> int:
         """Carry out a rollback plan and remove the heartbeat; the number of files deleted.
 
         With its action, an instant may be gone already: somebody died between that and the end.
@@ -187,7 +188,7 @@ class HudiTableClient:
         table = self._jvm.table(self._base, self._config)
         context = self._jvm.context
         with translated(self._base):
-            metadata = table.rollback(context, rollback, target, _DELETE_INSTANTS, _WITH_LOCK)
+            metadata = table.rollback(context, rollback, target, not keep_plan, _WITH_LOCK)
         self.stop_heartbeat(instant)
         return int(metadata.getTotalFilesDeleted())
 
@@ -195,9 +196,11 @@ class HudiTableClient:
         try:
             return self._pending(instant)
         except InstantNotPending:
-            if action is None:
+            meta_client = self._jvm.meta_client(self._base)
+            completed = meta_client.getActiveTimeline().filterCompletedInstants()
+            if action is None or completed.containsInstant(instant):
                 raise
-            return self._dialect.instant(self._jvm.meta_client(self._base), action, instant)
+            return self._dialect.instant(meta_client, action, instant)
 
     def _pending(self, instant: str, meta_client: Any = None) -> Any:
         seen = self._jvm.meta_client(self._base) if meta_client is None else meta_client

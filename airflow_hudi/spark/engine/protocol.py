@@ -109,10 +109,14 @@ class TableClient(Protocol):
         """Put a rollback plan for a pending instant on the timeline; the caller holds the lock."""
         ...
 
-    def execute_rollback(self, rollback: str, instant: str, action: str | None = None) -> int:
+    def execute_rollback(
+        self, rollback: str, instant: str, action: str | None = None, *, keep_plan: bool = False
+    ) -> int:
         """Carry out a rollback plan and remove the heartbeat; the number of files deleted.
 
         With its action, an instant may be gone already: somebody died between that and the end.
+
+        :param keep_plan: what was written is deleted, and the plan stays, to be executed again
         """
         ...
 
