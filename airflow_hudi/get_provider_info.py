@@ -150,6 +150,13 @@ _FIELDS = {
         "Path of the bundle's jar on the workers; found or downloaded if left empty.",
         _TEXT,
     ),
+    "cluster_manager": _field(
+        "Cluster manager",
+        "Web page of Spark's standalone master or YARN's resource manager, as http://master:8080."
+        " It is asked whether a job on another machine is gone, so that its plan can be taken over"
+        " at once; if left empty, minutes of silence decide.",
+        _TEXT,
+    ),
     "ship": _field(
         "How airflow-hudi reaches the driver",
         "installed: it is there (if left empty). zip: it is packed and sent along. Or the path or"

@@ -95,12 +95,13 @@ def _examples() -> list[Path]:
 
 def _no_such(name: str) -> int:
     examples = [*_examples(), Path(__file__).with_name(f"{RACE}.py")]
-    known = "".join(
-        f"  {path.stem:<16} {_purpose(path)}{' (in `make ui`)' if path.stem in ONLY_IN_UI else ''}\n"
-        for path in examples
-    )
+    known = "".join(f"  {path.stem:<16} {_purpose(path)}{_where(path)}\n" for path in examples)
     sys.stderr.write(f"demo: there is no example {name!r}; there are\n\n{known}")
     return UNKNOWN
+
+
+def _where(example: Path) -> str:
+    return " (in `make ui`)" if example.stem in ONLY_IN_UI else ""
 
 
 def _purpose(example: Path) -> str:

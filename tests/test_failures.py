@@ -99,8 +99,12 @@ def test_where_nothing_decides_the_chain_is_told_from_without_to_within() -> Non
 
 @pytest.mark.parametrize(
     "name",
-    ["MissingSchemaFieldException", "SchemaCompatibilityException"]
-    + ["SchemaBackwardsCompatibilityException", "HoodieKeyException"],
+    [
+        "MissingSchemaFieldException",
+        "SchemaCompatibilityException",
+        "SchemaBackwardsCompatibilityException",
+        "HoodieKeyException",
+    ],
 )
 def test_what_the_same_rows_will_meet_again_is_not_worth_retrying(name: str) -> None:
     said = explained(FromJava(("HoodieUpsertException", "it failed"), (name, "no")))
@@ -111,6 +115,4 @@ def test_errors_of_ours_and_pythons_are_told_as_they_are() -> None:
     conflict = WriteConflict("/lake/orders", "same files")
     assert explained(conflict) == Explained("WriteConflict", str(conflict), retryable=True)
     assert explained(OSError("disk full")).retryable
-    assert explained(ValueError("no")) == Explained(
-        "ValueError", "ValueError: no", retryable=False
-    )
+    assert explained(ValueError("no")) == Explained("ValueError", "ValueError: no", retryable=False)

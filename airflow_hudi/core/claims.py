@@ -22,6 +22,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import TypeAlias
 
+from airflow_hudi.core.cluster_managers import manager_says
 from airflow_hudi.core.errors import (
     ConcurrencyError,
     ObjectExists,
@@ -127,6 +128,16 @@ def host_says(executor: Executor) -> bool | None:
     return any(process_lives(process) for process in executor.processes)
 
 
+def witness_of(manager: str) -> Witness:
+    """The host's word, and where it has none, that of the cluster manager at this URL."""
+
+    def says(executor: Executor) -> bool | None:
+        said = host_says(executor)
+        return manager_says(manager, executor.application_id) if said is None else said
+
+    return says
+
+
 class PlanClaimed(ConcurrencyError):
     """A job of ours is at it."""
 
@@ -145,8 +156,11 @@ class PlanClaimed(ConcurrencyError):
 class ClaimLost(ConcurrencyError):
     """The claim was taken over; whoever held it must stop at once."""
 
-    def __init__(self, path: str, because: str) -> None:
+    def __init__(self, path: str, holder: Executor | None) -> None:
         self.path = path
+        self.holder = holder
+        """Who has it now; None: whoever took it over has ended and given it back."""
+        because = "it is gone" if holder is None else f"it is now {holder}'s"
         super().__init__(
             f"this executor no longer holds the claim {path} ({because}); it took too long to show"
             " that it lives, and somebody else may be at the plan: nothing of it is committed"
@@ -249,7 +263,7 @@ class HeldClaim:
         except (VersionMismatch, OutcomeUnknown) as error:
             there = self._file._content()  # noqa: SLF001 - its other half
             if there is None or _claim(there).executor != self._claim.executor:
-                raise ClaimLost(self._file.path, _who(there)) from error
+                raise ClaimLost(self._file.path, _holder(there)) from error
             renewed, version = _claim(there), there.version
         self._claim, self._version = renewed, version
 
@@ -257,7 +271,7 @@ class HeldClaim:
         """Raise :class:`ClaimLost` unless it is still ours; asked under the table's lock."""
         there = self._file._content()  # noqa: SLF001 - its other half
         if there is None or _claim(there).executor != self._claim.executor:
-            raise ClaimLost(self._file.path, _who(there))
+            raise ClaimLost(self._file.path, _holder(there))
 
     def release(self) -> None:
         """Give it back; one that was taken over is not ours to give.
@@ -286,11 +300,16 @@ def load_claims(storage: Storage, uri: str) -> dict[InstantTime, Claim]:
 
 
 def standings(
-    storage: Storage, uri: str, policy: TakeoverPolicy, *, now: datetime
+    storage: Storage,
+    uri: str,
+    policy: TakeoverPolicy,
+    *,
+    now: datetime,
+    witness: Witness = host_says,
 ) -> dict[InstantTime, Standing]:
-    """What each claim on a table is worth now, by this host's word and by the clock."""
+    """What each claim on a table is worth now, by a witness's word and by the clock."""
     return {
-        time: judge_claim(claim, lives=host_says(claim.executor), now=now, policy=policy)
+        time: judge_claim(claim, lives=witness(claim.executor), now=now, policy=policy)
         for time, claim in load_claims(storage, uri).items()
     }
 
@@ -308,5 +327,5 @@ def _claim(content: Content) -> Claim:
     return replace(decode(Claim, content.data), renewed_at=content.modified_at)
 
 
-def _who(there: Content | None) -> str:
-    return "it is gone" if there is None else f"it is now {_claim(there).executor}'s"
+def _holder(there: Content | None) -> Executor | None:
+    return None if there is None else _claim(there).executor

@@ -16,6 +16,7 @@ the URI                                   host                    schema
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -32,6 +33,7 @@ CONTROL_FOLDER = ".hudi_control"
 SHIP_INSTALLED = "installed"
 SHIP_ZIP = "zip"
 
+_WEB_PAGE = re.compile(r"https?://[A-Za-z0-9_.:\[\]-]+(?:/[A-Za-z0-9_./-]*)?")
 _SERVED = "an absolute path, file://…, s3://bucket/… or s3a://bucket/…"
 
 
@@ -52,6 +54,9 @@ class HudiSettings:
     ship: str = SHIP_INSTALLED
     """How this package reaches the driver: it is there (``installed``), it is packed and sent
     along (``zip``), or it was uploaded (the URI of the zip)."""
+    cluster_manager: str = ""
+    """Web page of Spark's standalone master or YARN's resource manager, which is asked whether an
+    application on another machine is gone; empty: nobody is asked, and silence decides."""
 
     @property
     def control_uri(self) -> str:
@@ -98,10 +103,14 @@ def parse_connection(
         control=_control(fields.text("control")),
         bundle=_bundle(fields.text("bundle")),
         ship=_ship(fields.text("ship")),
+        cluster_manager=_cluster_manager(fields.text("cluster_manager")),
     )
 
 
-_COMMON = ("warehouse", "release", "spark_conn_id", "lock", "control", "bundle", "ship")
+_COMMON = (
+    *("warehouse", "release", "spark_conn_id", "lock", "control", "bundle", "ship"),
+    "cluster_manager",
+)
 _OF_LOCK = {
     LockKind.FILESYSTEM: ("lock_patience_seconds", "lock_expiry_minutes"),
     LockKind.ZOOKEEPER: (
@@ -223,6 +232,13 @@ def _bundle(path: str) -> str | None:
         allowed = "the absolute path of a .jar, or left empty"
         raise InvalidSetting("bundle", path, allowed=allowed)
     return path or None
+
+
+def _cluster_manager(url: str) -> str:
+    if url and not _WEB_PAGE.fullmatch(url):
+        allowed = "the URL of its web page without a login, such as http://master:8080"
+        raise InvalidSetting("cluster_manager", url, allowed=allowed)
+    return url.rstrip("/")
 
 
 def _ship(way: str) -> str:

@@ -81,6 +81,8 @@ class JobSpec:
     created_at: datetime
     beat_seconds: float = 5.0
     takeover: TakeoverPolicy = field(default_factory=TakeoverPolicy)
+    cluster_manager: str = ""
+    """Where to ask whether an application on another machine is gone; empty: nowhere."""
     package: str = __version__
 
 

@@ -26,7 +26,7 @@ from airflow_hudi.core.attempts import (
     Start,
     next_move,
 )
-from airflow_hudi.core.claims import Free, Held, Standing, TakeoverPolicy, standings
+from airflow_hudi.core.claims import Free, Held, Standing, TakeoverPolicy, standings, witness_of
 from airflow_hudi.core.connection import HudiSettings
 from airflow_hudi.core.control import AttemptFolder, JobFolder, job_folder
 from airflow_hudi.core.errors import InvalidInput, ObjectExists, TableNotFound
@@ -168,7 +168,8 @@ class JobRun:
     def _claims(self) -> dict[InstantTime, Standing]:
         if not isinstance(self.work, ServiceWork):
             return {}
-        return standings(self.control, self.table, TakeoverPolicy(), now=_now())
+        witness = witness_of(self.settings.cluster_manager)
+        return standings(self.control, self.table, TakeoverPolicy(), now=_now(), witness=witness)
 
     def _elsewhere(self, in_use: PlanInUse, claim: Standing | None) -> Elsewhere | None:
         """The job that is at the plan, if it is one of ours; None: it is just ending."""
@@ -263,6 +264,7 @@ class JobRun:
             work=self.work,
             lock=self.settings.lock_for(self.table),
             created_at=_now(),
+            cluster_manager=self.settings.cluster_manager,
         )
 
     def _output_file(self, files: AttemptFolder) -> Path:

@@ -92,9 +92,7 @@ class HudiIngestOperator(HudiJobOperator):
         _chosen(WhenEmpty, "when_source_empty", when_source_empty)
         if source is not None and sql is not None:
             raise InvalidWork("source and sql are both given", cure="pass one of them")
-        if create is not None and not isinstance(create, NewTable):
-            kind = type(create).__name__
-            raise InvalidWork(f"create is a {kind}", cure="pass create=NewTable(keys=('id',), …)")
+        _check_definition(create)
 
     def work(self) -> IngestWork:
         """The write, checked as far as it can be without looking at anything."""
@@ -119,7 +117,7 @@ class HudiIngestOperator(HudiJobOperator):
             return QuerySource(one_text("sql", self.sql, cure="pass one query"))
         if self.source is None:
             return None
-        cure = "pass one path: of a file, a folder, or a glob such as /in/*.parquet"
+        cure = "pass one path: of a file, a folder, or a glob (/in/*.csv)"
         path = one_text("source", _as_text(self.source), cure=cure)
         options = texts("source_options", self.source_options)
         return FileSource(path, self._format(path), options)
@@ -134,6 +132,12 @@ class HudiIngestOperator(HudiJobOperator):
                 cure=f"pass source_format: {', '.join(known.value for known in SourceFormat)}",
             )
         return SourceFormat(ending)
+
+
+def _check_definition(create: object) -> None:
+    if create is not None and not isinstance(create, NewTable):
+        kind = type(create).__name__
+        raise InvalidWork(f"create is a {kind}", cure="pass create=NewTable(keys=('id',), …)")
 
 
 def _as_text(source: Any) -> Any:

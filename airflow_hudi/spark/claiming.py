@@ -18,9 +18,9 @@ from airflow_hudi.core.claims import (
     Held,
     HeldClaim,
     Standing,
-    host_says,
     judge_claim,
     standings,
+    witness_of,
 )
 from airflow_hudi.core.hosts import host_id, process
 from airflow_hudi.core.instants import InstantTime
@@ -80,12 +80,13 @@ def discard(job: Job, instant: InstantTime) -> None:
 
 def _standings(job: Job) -> dict[InstantTime, Standing]:
     now = datetime.now(tz=timezone.utc)
-    return standings(job.control, job.spec.table, job.spec.takeover, now=now)
+    witness = witness_of(job.spec.cluster_manager)
+    return standings(job.control, job.spec.table, job.spec.takeover, now=now, witness=witness)
 
 
 def _judge(job: Job, claim: Claim) -> Standing:
     now = datetime.now(tz=timezone.utc)
-    lives = host_says(claim.executor)
+    lives = witness_of(job.spec.cluster_manager)(claim.executor)
     return judge_claim(claim, lives=lives, now=now, policy=job.spec.takeover)
 
 

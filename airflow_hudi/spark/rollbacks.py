@@ -62,7 +62,6 @@ def carry_out_for_execution(client: TableClient, again: PendingRollback) -> None
     """Carry out the rollback of a plan that is about to be executed, and leave the plan."""
     rollback, action = again.instant.requested_at, again.target_action
     client.execute_rollback(rollback, again.target, action, keep_plan=True)
-    client.start_heartbeat(again.target)  # which the rollback has ended
 
 
 def roll_back(

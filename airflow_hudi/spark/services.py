@@ -169,10 +169,8 @@ class _Run:
                 executed = self._client.execute(self._service, time)
                 job.say(f"{len(executed.files)} files are written, committing")
                 self._client.commit(executed, check=lambda: self._check(held.claim, executed))
-            except ClaimLost:
-                raise  # the heartbeat on it may be our successor's by now
-            except BaseException:
-                if not job.beating.is_told_to_stop:  # else Java is still at it
+            except BaseException as error:
+                if not (job.beating.is_told_to_stop or _has_successor(error)):  # else Java goes on
                     self._client.stop_heartbeat(time)
                 raise
             self._client.stop_heartbeat(time)
@@ -282,6 +280,11 @@ class _Run:
         evidence = load_evidence(self._table.storage, executed, str(self._job.spec.key))
         rows = None if evidence is None else evidence.rows
         return self._job.done(said, instant=time, plan=size, rows=rows, notes=self._notes)
+
+
+def _has_successor(error: BaseException) -> bool:
+    """Whether the heartbeat on the plan may be somebody else's by now."""
+    return isinstance(error, ClaimLost) and error.holder is not None
 
 
 def _missing(table: Table, files: tuple[str, ...]) -> list[str]:

@@ -97,42 +97,6 @@ def test_work_that_makes_no_sense_is_refused(arguments: dict[str, Any], message:
     assert str(raised.value) == message
 
 
-@pytest.mark.parametrize("keys", [(), ("",), ("id", "")])
-def test_a_new_table_has_keys(keys: tuple[str, ...]) -> None:
-    with pytest.raises(InvalidWork, match=r"needs key columns; pass keys=\('id',\)"):
-        NewTable(keys)
-
-
-@pytest.mark.parametrize("name", ["keys", "ordering", "partitions"])
-def test_one_text_is_not_taken_for_its_letters(name: str) -> None:
-    arguments: dict[str, Any] = {"keys": ("id",), name: "region"}
-    with pytest.raises(InvalidWork, match=rf"{name}=\('region',\)"):
-        NewTable(**arguments)
-
-
-@pytest.mark.parametrize("text", ["MERGE_ON_READ", "merge_on_read"])
-def test_a_tables_type_may_be_a_text(text: str) -> None:
-    arguments: dict[str, Any] = {"keys": ("id",), "type": text}
-    new = NewTable(**arguments, ordering=("ts",), partitions=("region",))
-    assert new.type is TableType.MERGE_ON_READ
-    assert contradictions(a_write(create=new), the_table()) == {}
-
-
-@pytest.mark.parametrize("said", ["MOR", "", None, ("MERGE_ON_READ",)])
-def test_a_type_that_no_table_has_is_refused(said: Any) -> None:
-    with pytest.raises(InvalidWork) as raised:
-        NewTable(("id",), type=said)
-    assert str(raised.value) == (
-        f"a new table's type is {said!r}; choose COPY_ON_WRITE or MERGE_ON_READ"
-    )
-
-
-def test_lists_of_columns_do_as_well() -> None:
-    listed: Any = ["id"]
-    assert NewTable(listed, ordering=listed) == NewTable(("id",), ordering=("id",))
-    assert hash(NewTable(listed)) == hash(NewTable(("id",)))
-
-
 def test_only_avro_files_need_sparks_avro_reader() -> None:
     assert a_write(source=FileSource("/in", SourceFormat.AVRO)).reads_avro
     assert not a_write(source=FileSource("/in", SourceFormat.CSV)).reads_avro

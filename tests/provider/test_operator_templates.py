@@ -108,9 +108,8 @@ def test_a_source_may_be_a_path_object(is_rendered: bool) -> None:  # noqa: FBT0
     ("given", "sentence"),
     [
         (
-            {"source": ["/in/a.csv", "/in/b.csv"]},
-            "source is the list ['/in/a.csv', '/in/b.csv']; pass one path: of a file, a folder, or"
-            " a glob such as /in/*.parquet",
+            {"source": ["/in"]},
+            "source is the list ['/in']; pass one path: of a file, a folder, or a glob (/in/*.csv)",
         ),
         ({"source": " "}, "source is empty; did a template render to nothing?"),
         ({"sql": "{{ params.it }}"}, "sql is empty; did a template render to nothing?"),

@@ -47,11 +47,16 @@ class StandaloneCluster:
         """The Spark connection that leads here, as Airflow's environment variable has it."""
         return json.dumps({"conn_type": "spark", "host": "spark://127.0.0.1", "port": self.port})
 
+    @property
+    def web_page(self) -> str:
+        """The master's."""
+        return f"http://127.0.0.1:{self._web_port}"
+
     def state(self) -> dict[str, Any] | None:
         """What the master's own page says."""
         direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))
         try:
-            with direct.open(f"http://127.0.0.1:{self._web_port}/json/", timeout=5) as answer:
+            with direct.open(f"{self.web_page}/json/", timeout=5) as answer:
                 state: dict[str, Any] = json.load(answer)
         except OSError:
             return None

@@ -93,3 +93,16 @@ def written_alone(spark: SparkSession, base: str, row: dict[str, Any], told: dic
     frame = spark.createDataFrame([row], "id string, region string, ts long, v string")
     options = table_options(open_table(base).properties, release(engine.release))
     return engine.write(frame, base, {**options, **told})
+
+
+def rollback_planned(_spark: SparkSession, base: str, instant: str, told: dict[str, str]) -> str:
+    """Plan the rollback of a pending instant, and go away."""
+    from airflow_hudi.core.table import open_table  # noqa: PLC0415 - only on the engine
+    from airflow_hudi.core.table_options import table_options  # noqa: PLC0415
+    from airflow_hudi.core.versions import release  # noqa: PLC0415
+    from tests.spark.adapted import SHARED, engine_here  # noqa: PLC0415
+
+    engine = engine_here(_spark)
+    options = table_options(open_table(base).properties, release(engine.release))
+    with engine.client(base, {**options, **SHARED, **told}) as client, client.lock():
+        return client.schedule_rollback(instant)

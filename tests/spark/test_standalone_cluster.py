@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from airflow_hudi.core.checksums import content_of
+from airflow_hudi.core.cluster_managers import manager_says
 from airflow_hudi.core.ingestion import NewTable, SourceFormat
 from airflow_hudi.core.jobs import Outcome
 from airflow_hudi.core.properties import TableType
@@ -75,3 +76,5 @@ def test_ingestion_compaction_and_reading_run_on_the_cluster_of_the_connection(
     assert {
         application: completed.get(application) for application in applications
     } == dict.fromkeys(applications, "FINISHED")
+    assert [manager_says(cluster.web_page, each) for each in applications] == [False] * 3
+    assert manager_says(cluster.web_page, "app-20260101000000-0000") is None

@@ -183,24 +183,28 @@ class HudiTableClient:
 
         With its action, an instant may be gone already: somebody died between that and the end.
         """
-        target = self._target(instant, action)
+        target, is_gone = self._target(instant, action)
         self._staging.abandon(instant)  # or its client would go on proving life
+        # 0.15 fails on instants that it is to delete and that are not there.
+        deletes = not (keep_plan or is_gone)
         table = self._jvm.table(self._base, self._config)
         context = self._jvm.context
         with translated(self._base):
-            metadata = table.rollback(context, rollback, target, not keep_plan, _WITH_LOCK)
-        self.stop_heartbeat(instant)
+            metadata = table.rollback(context, rollback, target, deletes, _WITH_LOCK)
+        if not keep_plan:  # else its executor beats on
+            self.stop_heartbeat(instant)
         return int(metadata.getTotalFilesDeleted())
 
-    def _target(self, instant: str, action: str | None) -> Any:
+    def _target(self, instant: str, action: str | None) -> tuple[Any, bool]:
+        """What is to be rolled back, and whether it is gone already."""
         try:
-            return self._pending(instant)
+            return self._pending(instant), False
         except InstantNotPending:
             meta_client = self._jvm.meta_client(self._base)
             completed = meta_client.getActiveTimeline().filterCompletedInstants()
             if action is None or completed.containsInstant(instant):
                 raise
-            return self._dialect.instant(meta_client, action, instant)
+            return self._dialect.instant(meta_client, action, instant), True
 
     def _pending(self, instant: str, meta_client: Any = None) -> Any:
         seen = self._jvm.meta_client(self._base) if meta_client is None else meta_client
