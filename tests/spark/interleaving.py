@@ -106,3 +106,17 @@ def rollback_planned(_spark: SparkSession, base: str, instant: str, told: dict[s
     options = table_options(open_table(base).properties, release(engine.release))
     with engine.client(base, {**options, **SHARED, **told}) as client, client.lock():
         return client.schedule_rollback(instant)
+
+
+def cleaned_bare(spark: SparkSession, base: str, told: dict[str, str]) -> None:
+    """Hudi's own clean, as one of its jobs would run it."""
+    from airflow_hudi.core.table import open_table  # noqa: PLC0415 - only on the engine
+    from airflow_hudi.core.table_options import table_options  # noqa: PLC0415
+    from airflow_hudi.core.versions import release  # noqa: PLC0415
+    from tests.spark.adapted import SHARED, engine_here  # noqa: PLC0415
+
+    engine = engine_here(spark)
+    options = table_options(open_table(base).properties, release(engine.release))
+    with engine.client(base, {**options, **SHARED, **told}) as client:
+        java: Any = client
+        java._client.clean()

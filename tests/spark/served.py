@@ -20,6 +20,7 @@ from airflow_hudi.core.instants import Action, Instant
 from airflow_hudi.core.job_errors import JobFailed
 from airflow_hudi.core.plans import CleanerPlan, load_plan
 from airflow_hudi.core.properties import TableType
+from airflow_hudi.core.services.cleaning import load_needed_files
 from airflow_hudi.core.services.kinds import Mode, Service
 from airflow_hudi.core.services.policies import (
     ClusteringPolicy,
@@ -122,6 +123,11 @@ class Served(Bench):
         files = [plan.files for plan in plans if isinstance(plan, CleanerPlan)]
         named = [(part, name) for each in files for part, names in each.items() for name in names]
         return {f"{part}/{name}" for part, name in named}
+
+    def needed(self) -> list[str]:
+        """The files that pending plans name."""
+        needed = load_needed_files(self.table, self.view().timeline)
+        return [f"{part}/{name}" for part, names in needed.items() for name in names]
 
     def leftovers(self) -> list[str]:
         """What could block somebody for ever: heartbeats, claims, the lock."""

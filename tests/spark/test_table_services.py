@@ -17,7 +17,7 @@ from airflow_hudi.core.services.policies import CleanPolicy, CompactionPolicy, R
 from airflow_hudi.core.services.works import CleanWork, ServiceWork
 from tests.spark.bench import rows
 from tests.spark.engines import Engines
-from tests.spark.served import ALL, COW, MOR, POLICIES, served
+from tests.spark.served import ALL, COW, MOR, POLICIES, QUICK, served
 
 pytestmark = pytest.mark.spark
 
@@ -130,6 +130,9 @@ def test_a_compaction_plan_is_never_rolled_back(
     instant = bench.plan(Service.COMPACTION)
     bench.upsert(rows("ab", ts=9, v="after the plan"))
 
+    named = {path for path in bench.needed() if Path(bench.base, path).exists()}
+    assert named == set(bench.needed())
+
     report = bench.run(
         CleanWork(CleanPolicy(keep_versions=1), RollbackPolicy(timedelta()), options=bench.options)
     )
@@ -137,6 +140,60 @@ def test_a_compaction_plan_is_never_rolled_back(
     assert report.cleaning is not None
     (hold,) = report.cleaning.holds
     assert hold.because == "its plan stays until it is executed"
+    assert all(Path(bench.base, path).exists() for path in named)
     executed = bench.run(bench.execution(Service.COMPACTION, instant))
     assert executed.outcome is Outcome.DONE
     bench.check()
+
+
+@pytest.mark.parametrize("release", ALL)
+def test_a_whole_life_with_hudis_own_settings(
+    engines: Engines, tmp_path: Path, release: str
+) -> None:
+    """A metadata table, a timeline server, and all else that the other tests do without."""
+    beats = {key: value for key, value in QUICK.items() if "heartbeat" in key}
+    bench = served(engines[release], tmp_path, fill=False)
+    bench.options = beats
+    bench.fill()
+    in_order = (Service.LOG_COMPACTION, Service.COMPACTION, Service.CLUSTERING)
+    for ts, service in enumerate(in_order, start=10):
+        done = bench.run(ServiceWork(POLICIES[service], Mode.BOTH, options=beats))
+        assert done.outcome is Outcome.DONE, (service, done.summary)
+        bench.check()
+        v = service.value
+        bench.upsert(
+            [
+                *rows("ab", ts=ts, v=v),
+                *rows("w", region="us", ts=ts, v=v),
+            ]
+        )
+    bench.dies_before_its_commit(rows("a", ts=50, v="never seen"))
+    (dead,) = bench.view().timeline.pending()
+    bench.await_silence(dead)
+
+    cleaned = bench.run(CleanWork(CleanPolicy(keep_versions=1), options=beats))
+
+    assert cleaned.cleaning is not None
+    assert len(cleaned.cleaning.rolled_back) == 1
+    assert cleaned.cleaning.files_deleted > 0
+    assert len(bench.view().timeline.pending()) == 0
+    assert bench.missing() == bench.leftovers() == []
+    bench.check()
+    bench.upsert(rows("ag", ts=60, v="later"))
+    bench.check()
+
+
+@pytest.mark.parametrize("release", ALL)
+def test_what_hudis_own_clean_does_to_a_plan_that_waits(
+    engines: Engines, tmp_path: Path, release: str
+) -> None:
+    """Beside ours: released Hudi spares plans that nobody has begun, and has no delay for those
+    that somebody has."""
+    bench = served(engines[release], tmp_path)
+    instant = bench.plan(Service.LOG_COMPACTION)
+    bench.engine.call(
+        "tests.spark.interleaving:cleaned_bare", base=bench.base, told=dict(bench.options)
+    )
+    there = bench.instant(instant)
+    print(release, "bare clean:", there)
+    assert there is not None
