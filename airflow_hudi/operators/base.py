@@ -295,6 +295,20 @@ class HudiJobOperator(BaseOperator):
         announce(context, report)
         return data
 
+    def nothing_to_do(self, context: Context, because: str) -> Any:
+        """End without having looked at the table, as where a look has found nothing to do."""
+        with _errors_as_airflow_knows_them():
+            hook = HudiHook(self.hudi_conn_id)
+            report = JobReport(
+                outcome=Outcome.NOTHING_TO_DO,
+                summary=because,
+                table=hook.table_uri(self.table),
+                job=str(_key_of(context)),
+                attempt=0,
+                release=hook.settings.release,
+            )
+            return self._finish(context, report)
+
     def _push(self, context: Context, key: str, value: Any) -> None:
         context["ti"].xcom_push(key=key, value=value)
 

@@ -5,13 +5,19 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from airflow_hudi.core.job_errors import InvalidWork
 from airflow_hudi.core.services.kinds import Mode
 from airflow_hudi.core.services.policies import RollbackPolicy, ServicePolicy
 from airflow_hudi.core.services.works import ServiceWork
 from airflow_hudi.operators.base import HudiJobOperator
+
+if TYPE_CHECKING:
+    from airflow.sdk import Context
+
+
+_NO_PLAN = "None"  # what a template makes of a report's missing instant
 
 
 class HudiServiceOperator(HudiJobOperator):
@@ -40,6 +46,12 @@ class HudiServiceOperator(HudiJobOperator):
         self.mode = mode
         self.instant = instant
         self.only_dry = dry_run
+
+    def execute(self, context: Context) -> Any:
+        """Run the job, unless the task that was to hand a plan on had made none."""
+        if str(self.instant).strip() == _NO_PLAN and self.instant is not None:
+            return self.nothing_to_do(context, "the task that hands the plan on has made none")
+        return super().execute(context)
 
     @abstractmethod
     def service_policy(self) -> ServicePolicy:

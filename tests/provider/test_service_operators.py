@@ -86,12 +86,25 @@ def test_the_instant_of_another_task_is_the_plan_to_execute(path: str) -> None:
 
 
 @pytest.mark.parametrize("path", SERVICES)
+def test_where_the_other_task_had_nothing_to_plan_there_is_nothing_to_execute(
+    stage: Stage, path: str
+) -> None:
+    """A skipped task skips this one too; one that is let succeed hands on an instant of None."""
+    handed_on = {"mode": "execute", "instant": "None"}
+    report = run(an_operator(path, when_nothing_to_do="succeed", **handed_on))
+    assert report["outcome"] == "nothing_to_do"
+    assert report["summary"] == "the task that hands the plan on has made none"
+    with pytest.raises(exceptions().AirflowSkipException, match="has made none"):
+        run(an_operator(path, **handed_on))
+    assert stage.noted("started") == []
+
+
+@pytest.mark.parametrize("path", SERVICES)
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
         ({"mode": "run"}, "mode is 'run'; choose one of schedule, execute, both"),
         ({"mode": "execute", "instant": " "}, "instant is empty; did a template render to nothing"),
-        ({"mode": "execute", "instant": "None"}, "'None'"),
         ({"mode": "both", "instant": PLAN}, "mode 'both' makes its own plan and takes no instant"),
         ({"mode": "schedule", "instant": PLAN}, "use mode='execute' to execute this one"),
     ],
