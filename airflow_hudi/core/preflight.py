@@ -3,19 +3,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from datetime import datetime
 
 from airflow_hudi.core.errors import TableNotFound
 from airflow_hudi.core.heartbeat import heartbeat_policy
 from airflow_hudi.core.ingestion import IngestWork, check_work
-from airflow_hudi.core.instants import InstantTime
 from airflow_hudi.core.job_errors import WrongTableType
 from airflow_hudi.core.jobs import Work
 from airflow_hudi.core.plans import load_plan
 from airflow_hudi.core.properties import TableType
 from airflow_hudi.core.reading import ReadWork
-from airflow_hudi.core.services.choice import Execute, NothingToDo, Replan, choose
+from airflow_hudi.core.services.choice import Claims, Execute, NothingToDo, Replan, choose
 from airflow_hudi.core.services.kinds import Service
 from airflow_hudi.core.services.view import ServicesView, load_view
 from airflow_hudi.core.services.works import CleanWork, ServiceWork
@@ -33,12 +31,12 @@ def look_before(
     release: Release,
     *,
     now: datetime,
-    left_behind: Collection[InstantTime] = (),
+    claims: Claims | None = None,
 ) -> NothingToDo | str:
     """What will be done, in words, or that there is nothing to do; raises where it cannot be done.
 
     :param storage: rooted at the table's base path
-    :param left_behind: instants that dead executors have claimed
+    :param claims: what each claim on an instant of the table is worth now
     """
     table = _table(storage)
     if isinstance(work, IngestWork):
@@ -53,7 +51,7 @@ def look_before(
     if isinstance(work, CleanWork):
         return f"{table.uri} is to be cleaned"
     view = load_view(table, heartbeat_policy(work.options), now=now)
-    return _look_before_service(work, table, view, left_behind)
+    return _look_before_service(work, table, view, claims or {})
 
 
 def _table(storage: Storage) -> Table | None:
@@ -64,7 +62,7 @@ def _table(storage: Storage) -> Table | None:
 
 
 def _look_before_service(
-    work: ServiceWork, table: Table, view: ServicesView, left_behind: Collection[InstantTime]
+    work: ServiceWork, table: Table, view: ServicesView, claims: Claims
 ) -> NothingToDo | str:
     noun = work.service.noun
     if (
@@ -77,7 +75,7 @@ def _look_before_service(
             needed=TableType.MERGE_ON_READ.value,
             needed_for=noun,
         )
-    choice = choose(work, view, left_behind=left_behind)
+    choice = choose(work, view, claims=claims)
     if isinstance(choice, NothingToDo):
         return choice
     if isinstance(choice, Execute):

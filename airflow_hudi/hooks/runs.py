@@ -26,7 +26,7 @@ from airflow_hudi.core.attempts import (
     Start,
     next_move,
 )
-from airflow_hudi.core.claims import Free, Held, Standing, TakeoverPolicy, standings, witness_of
+from airflow_hudi.core.claims import PlanClaimed, Standing, TakeoverPolicy, standings, witness_of
 from airflow_hudi.core.connection import HudiSettings
 from airflow_hudi.core.control import AttemptFolder, JobFolder, job_folder
 from airflow_hudi.core.errors import InvalidInput, ObjectExists, TableNotFound
@@ -40,7 +40,7 @@ from airflow_hudi.core.preflight import look_before
 from airflow_hudi.core.properties import load_properties
 from airflow_hudi.core.reading import ReadWork
 from airflow_hudi.core.redaction import refuse_secret_settings
-from airflow_hudi.core.services.choice import NothingToDo, PlanInUse
+from airflow_hudi.core.services.choice import NothingToDo
 from airflow_hudi.core.services.works import ServiceWork
 from airflow_hudi.core.storage import LocalStorage, Storage, open_storage
 from airflow_hudi.core.terms import (
@@ -63,7 +63,6 @@ log = logging.getLogger(__name__)
 _LOG_FILE = "driver.log"
 _PAUSE = 0.1
 _LAST_WAIT = 2.0
-_ENDING = 0.5
 # From the claim of an attempt to the record of its process; then its task must have died.
 _LAUNCHING = timedelta(seconds=15)
 
@@ -155,10 +154,10 @@ class JobRun:
                 open_storage(self.table),
                 release(self.settings.release),
                 now=_now(),
-                left_behind=[t for t, claim in claims.items() if isinstance(claim, Free)],
+                claims=claims,
             )
-        except PlanInUse as error:
-            return self._elsewhere(error, claims.get(InstantTime(error.instant)))
+        except PlanClaimed as error:
+            return self._elsewhere(error)
         if isinstance(ahead, NothingToDo):
             return self._report(move, Outcome.NOTHING_TO_DO, ahead.because, instant=ahead.instant)
         with self._on_common_terms(move.number):
@@ -171,16 +170,14 @@ class JobRun:
         witness = witness_of(self.settings.cluster_manager)
         return standings(self.control, self.table, TakeoverPolicy(), now=_now(), witness=witness)
 
-    def _elsewhere(self, in_use: PlanInUse, claim: Standing | None) -> Elsewhere | None:
-        """The job that is at the plan, if it is one of ours; None: it is just ending."""
-        if not isinstance(claim, Held):
-            raise in_use
-        executor = claim.claim.executor
+    def _elsewhere(self, claimed: PlanClaimed) -> Elsewhere:
+        """The job that is at the plan, to be waited for; one that has ended has left its claim, and
+        how long that counts is in the error."""
+        executor = claimed.claim.executor
         handle = JobHandle(self.settings.control_uri, executor.folder, executor.attempt)
         if look(handle.files, self.patience).has_ended:
-            time.sleep(_ENDING)
-            return None
-        log.info("%s is executed by %s; waiting for it", in_use.instant, executor)
+            raise claimed
+        log.info("%s is executed by %s; waiting for it", claimed.instant, executor)
         return Elsewhere(handle)
 
     def _on_common_terms(self, number: int) -> AbstractContextManager[None]:

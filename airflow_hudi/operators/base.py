@@ -26,11 +26,13 @@ from airflow.providers.common.compat.sdk import (
 )
 
 from airflow_hudi.core.attempts import Attempt, Beat, Patience
+from airflow_hudi.core.claims import PlanClaimed
 from airflow_hudi.core.control import AttemptFolder
 from airflow_hudi.core.errors import AirflowHudiError
 from airflow_hudi.core.hosts import host_id
-from airflow_hudi.core.job_errors import InvalidWork, JobCancelled
+from airflow_hudi.core.job_errors import InvalidWork, JobCancelled, JobFailed
 from airflow_hudi.core.jobs import NOT_MAPPED, JobKey, JobReport, Outcome, Work
+from airflow_hudi.core.services.choice import PlanInUse
 from airflow_hudi.core.storage import LocalStorage
 from airflow_hudi.core.values import to_json
 from airflow_hudi.hooks.driver_output import DriverOutput
@@ -54,6 +56,7 @@ _POLL_LOCAL = 0.5
 _POLL_REMOTE = 5.0
 _LAST_OUTPUT = 15.0
 _LAST_WAIT = 2.0
+_OVERTAKEN = (PlanClaimed.__name__, PlanInUse.__name__)
 
 
 class HudiJobOperator(BaseOperator):
@@ -102,6 +105,7 @@ class HudiJobOperator(BaseOperator):
         self._running: AttemptFolder | None = None
         self._shown: str | None = None
         self._is_killed = False
+        self._was_overtaken = False
         if when_nothing_to_do not in (SKIP, SUCCEED):
             cure = f"choose {SKIP!r} or {SUCCEED!r}"
             raise InvalidWork(f"when_nothing_to_do is {when_nothing_to_do!r}", cure=cure)
@@ -131,9 +135,11 @@ class HudiJobOperator(BaseOperator):
                     self._check_not_killed(begun)
                     self._defer(run, begun)
                 sight = self._watch(context, begun)
-                if not sight.was_cancelled:
+                if sight.was_cancelled:
+                    self.log.info("the driver was ended by an earlier run of this task, so again")
+                    continue
+                with self._look_again_if_overtaken():
                     return self._finish(context, run.conclude(begun))
-                self.log.info("the driver was ended by an earlier run of this task; starting anew")
 
     def execute_complete(self, context: Context, event: Mapping[str, Any]) -> Any:
         """Back from the triggerer: show what the driver said, and decide."""
@@ -149,9 +155,10 @@ class HudiJobOperator(BaseOperator):
                 raise AirflowTaskTimeout(f"{run.key} was ended: {event['because']}")
             sight = look(files, run.patience)
             self._await_exit(sight, self._output_of(sight.attempt))
-            if sight.was_cancelled:
-                return self.execute(context)
-            return self._finish(context, run.conclude(files))
+            if not sight.was_cancelled:
+                with self._look_again_if_overtaken():
+                    return self._finish(context, run.conclude(files))
+            return self.execute(context)
 
     def on_kill(self) -> None:
         """End the driver: asked first, then made to; airflow gives us five seconds."""
@@ -173,6 +180,18 @@ class HudiJobOperator(BaseOperator):
             spark_conf=texts("spark_conf", self.spark_conf),
             conn_id=self.hudi_conn_id,
         )
+
+    @contextmanager
+    def _look_again_if_overtaken(self) -> Iterator[None]:
+        """Two tasks may start drivers for one plan at the same moment; the slower one then waits
+        for the other's job, as it would have if it had come a little later."""
+        try:
+            yield
+        except JobFailed as error:
+            if error.kind not in _OVERTAKEN or self._was_overtaken:
+                raise
+            self._was_overtaken = True
+            self.log.info("%s", error)
 
     def _wait_for(self, elsewhere: Elsewhere) -> None:
         """Until the job of another task has ended; it is not ours to end."""

@@ -62,14 +62,14 @@ def held_by_others(job: Job) -> frozenset[InstantTime]:
     own = _executor(job)
     return frozenset(
         time
-        for time, standing in _standings(job).items()
+        for time, standing in claims_on(job).items()
         if isinstance(standing, Held) and standing.claim.executor != own
     )
 
 
 def left_behind(job: Job) -> frozenset[InstantTime]:
     """The instants of the job's table whose claim is a dead executor's."""
-    found = _standings(job).items()
+    found = claims_on(job).items()
     return frozenset(time for time, standing in found if isinstance(standing, Free))
 
 
@@ -78,7 +78,8 @@ def discard(job: Job, instant: InstantTime) -> None:
     ClaimFile(job.control, job.spec.table, instant).discard(lambda claim: _judge(job, claim))
 
 
-def _standings(job: Job) -> dict[InstantTime, Standing]:
+def claims_on(job: Job) -> dict[InstantTime, Standing]:
+    """What each claim on the job's table is worth now."""
     now = datetime.now(tz=timezone.utc)
     witness = witness_of(job.spec.cluster_manager)
     return standings(job.control, job.spec.table, job.spec.takeover, now=now, witness=witness)

@@ -43,7 +43,7 @@ from airflow_hudi.core.table import Table, open_table
 from airflow_hudi.core.table_options import table_options
 from airflow_hudi.core.verdicts import load_evidence, plan_size
 from airflow_hudi.core.versions import Ability, release
-from airflow_hudi.spark.claiming import Claimed, claimed, left_behind
+from airflow_hudi.spark.claiming import Claimed, claimed, claims_on
 from airflow_hudi.spark.engine.locks import lock_options
 from airflow_hudi.spark.engine.protocol import Executed, TableClient
 from airflow_hudi.spark.rollbacks import carry_out_for_execution, roll_back
@@ -61,7 +61,7 @@ def serve(job: Job) -> JobReport:
     if not isinstance(work, ServiceWork):
         raise TypeError(f"this script runs table services; {work.KIND} has a script of its own")
     table = open_table(job.spec.table)
-    choice = choose(work, _view(table, work), left_behind=left_behind(job))
+    choice = choose(work, _view(table, work), claims=claims_on(job))
     if isinstance(choice, NothingToDo):
         return job.nothing_to_do(choice.because, instant=choice.instant)
     with _client(job, work, table) as client:

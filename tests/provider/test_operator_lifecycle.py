@@ -311,7 +311,7 @@ REFUSED: dict[str, tuple[str, dict[str, Any], str]] = {
     "unknown operation": (INGEST, {"operation": "replace"}, "operation is 'replace'; choose one"),
     "unknown mode": (COMPACT, {"mode": "now"}, "mode is 'now'; choose one of schedule"),
     "empty instant": (COMPACT, {"mode": "execute", "instant": ""}, "instant is empty"),
-    "instant that is none": (COMPACT, {"mode": "execute", "instant": "None"}, "'None' is not an"),
+    "instant that is none": (COMPACT, {"mode": "execute", "instant": "soon"}, "'soon' is not an"),
     "unknown plan": (COMPACT, {"mode": "execute", "instant": INSTANT}, "there is no plan 2026"),
     "a text as partitions": (
         INGEST,

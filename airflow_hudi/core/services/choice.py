@@ -3,11 +3,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TypeAlias
 
+from airflow_hudi.core.claims import Held, PlanClaimed, Standing
 from airflow_hudi.core.errors import ConcurrencyError
 from airflow_hudi.core.instants import Instant, InstantTime, State
 from airflow_hudi.core.job_errors import PlanNotFound
@@ -92,20 +93,20 @@ class Busy:
     error: ConcurrencyError
 
 
+Claims: TypeAlias = Mapping[InstantTime, Standing]
+_NO_CLAIMS: Claims = {}
 Choice: TypeAlias = Execute | MakePlan | Replan | NothingToDo
 
 
-def choose(
-    work: ServiceWork, view: ServicesView, *, left_behind: Collection[InstantTime] = ()
-) -> Choice:
+def choose(work: ServiceWork, view: ServicesView, *, claims: Claims = _NO_CLAIMS) -> Choice:
     """What this job has to do now; raises where the plan it names is not there or is in use.
 
-    :param left_behind: instants whose claim is a dead executor's: a heartbeat on one is its last
+    :param claims: what each claim on an instant is worth now
     """
     if work.instant is not None:
-        return _named(work, view, InstantTime(work.instant), left_behind)
+        return _named(work, view, InstantTime(work.instant), claims)
     waiting = view.of(work.service).pending()
-    ways = [_way(work, view, instant, left_behind) for instant in waiting]
+    ways = [_way(work, view, instant, claims) for instant in waiting]
     open_ways = [way for way in ways if not isinstance(way, Busy)]
     if work.mode is Mode.SCHEDULE:
         open_ways = [way for way in open_ways if isinstance(way, Replan)]
@@ -121,12 +122,15 @@ def choose(
 
 
 def _way(
-    work: ServiceWork, view: ServicesView, instant: Instant, left_behind: Collection[InstantTime]
+    work: ServiceWork, view: ServicesView, instant: Instant, claims: Claims
 ) -> Execute | Replan | Busy:
     """What can be done about a pending plan."""
     time = instant.requested_at
-    beat = view.live_beat(instant)
-    if beat is not None and time not in left_behind:
+    claim, beat = claims.get(time), view.live_beat(instant)
+    if isinstance(claim, Held):
+        return Busy(PlanClaimed(view.table, time, claim))
+    is_left_behind = claim is not None  # and the heartbeat on it is the last one of the dead
+    if beat is not None and not is_left_behind:
         return Busy(PlanInUse(work.service, time, beat.last_beat))
     if not work.is_removable:
         return Execute(instant)
@@ -135,7 +139,7 @@ def _way(
     if instant.state is State.REQUESTED:
         return Execute(instant)
     until = _given_up_at(work, view, time)
-    if time in left_behind or until is None or view.now >= until:
+    if is_left_behind or until is None or view.now >= until:
         return Replan(instant)
     return Busy(PlanBegun(work.service, time, until))
 
@@ -147,9 +151,7 @@ def _given_up_at(work: ServiceWork, view: ServicesView, time: InstantTime) -> da
     return None if planned_at is None else planned_at + work.rollback.delay
 
 
-def _named(
-    work: ServiceWork, view: ServicesView, time: InstantTime, left_behind: Collection[InstantTime]
-) -> Choice:
+def _named(work: ServiceWork, view: ServicesView, time: InstantTime, claims: Claims) -> Choice:
     for instant in view.timeline.where(lambda i: i.requested_at == time):
         if view.service_of(instant) is not work.service:
             because = f"that instant is a {instant.action.value}"
@@ -157,7 +159,7 @@ def _named(
         if instant.state is State.COMPLETED:
             done = f"{work.service.noun} {time} was completed at {instant.completed_at}"
             return NothingToDo(done, time)
-        way = _way(work, view, instant, left_behind)
+        way = _way(work, view, instant, claims)
         if isinstance(way, Busy):
             raise way.error
         return way
