@@ -23,10 +23,12 @@ from datetime import datetime, timedelta
 from airflow_hudi.core.config import HeartbeatKey, LockKey, TableKey, WriteKey
 from airflow_hudi.core.errors import InvalidInput, InvalidSetting, ObjectExists, ObjectNotFound
 from airflow_hudi.core.heartbeat import heartbeat_policy
+from airflow_hudi.core.ingestion import IngestWork
 from airflow_hudi.core.job_errors import MetadataTableLeftBehind, TermsDisagree
 from airflow_hudi.core.jobs import JobKey, Work
 from airflow_hudi.core.locks import LockSettings, lock_key, lock_path, multi_writer_options
 from airflow_hudi.core.properties import TableProperties
+from airflow_hudi.core.services.works import CleanWork, ServiceWork
 from airflow_hudi.core.storage.base import Storage
 from airflow_hudi.core.values import decode, encode
 
@@ -35,6 +37,7 @@ REMEMBERED = timedelta(days=30)
 """How long the terms of a task count that has not been started again."""
 
 _LOCK = "lock"
+_SERVICES = "table services run by"
 _OF_CONNECTION = (_LOCK, LockKey.CONCURRENCY_MODE.value)
 _LOOKED_AT = 8
 
@@ -49,6 +52,8 @@ class Terms:
     heartbeat_interval: timedelta
     tolerable_misses: int
     metadata_table: bool
+    services: str = ""
+    """Who runs the table's services; empty: neither this job nor, as far as it knows, another."""
 
     def said(self) -> dict[str, str]:
         """Each under the name its owner knows."""
@@ -59,6 +64,7 @@ class Terms:
             HeartbeatKey.INTERVAL_MILLIS.value: str(millis),
             HeartbeatKey.TOLERABLE_MISSES.value: str(self.tolerable_misses),
             WriteKey.METADATA.value: str(self.metadata_table).lower(),
+            _SERVICES: self.services,
         }
 
 
@@ -79,7 +85,14 @@ def terms_of(work: Work, lock: LockSettings, uri: str) -> Terms:
         tolerable_misses=beats.tolerable_misses,
         # As Java reads it: whatever is not "true" is false.
         metadata_table=work.options.get(WriteKey.METADATA.value, "true").lower() == "true",
+        services=_services(work),
     )
+
+
+def _services(work: Work) -> str:
+    if isinstance(work, (ServiceWork, CleanWork)):
+        return "operators"
+    return "writes" if isinstance(work, IngestWork) and work.inline_services else ""
 
 
 def _identity(lock: LockSettings, uri: str) -> str:
@@ -157,7 +170,7 @@ def disagreements(
     found = []
     for theirs, is_running in others.items():
         said = theirs.terms.said()
-        differ = tuple(name for name, value in mine.terms.said().items() if said[name] != value)
+        differ = tuple(name for name, own in mine.terms.said().items() if _differ(own, said[name]))
         is_past = theirs.task == mine.task or newest[theirs.task] != theirs
         shared = _OF_CONNECTION if theirs.conn_id == mine.conn_id else ()
         lasting = tuple(name for name in differ if name not in shared)
@@ -167,6 +180,10 @@ def disagreements(
         if names:
             found.append(Disagreement(mine, theirs, names, is_running, lasts=bool(lasting)))
     return tuple(found)
+
+
+def _differ(own: str, said: str) -> bool:
+    return own != said and "" not in (own, said)
 
 
 # --- load, and apply -----------------------------------------------------------------------------

@@ -46,6 +46,7 @@ from tests.terms import (
 )
 
 EXACTLY = REMEMBERED
+OF_SERVICES = replace(USUAL, services="operators")
 LONGER = REMEMBERED + timedelta(seconds=1)
 
 
@@ -61,7 +62,7 @@ def told(options: dict[str, str], lock: LockSettings | None = None, uri: str = U
 
 
 def test_a_job_that_says_nothing_has_hudis_defaults() -> None:
-    assert told({}) == USUAL
+    assert told({}) == OF_SERVICES
     assert terms_of(IngestWork(Operation.INSERT, QuerySource("q")), LockSettings(), URI) == USUAL
 
 
@@ -72,8 +73,25 @@ def test_options_of_its_own_are_its_terms() -> None:
         INTERVAL: "30000",
         MISSES: "5",
         METADATA: "false",
+        "table services run by": "operators",
     }
-    assert told({INTERVAL: "60000", MISSES: "2", METADATA: "True"}) == USUAL
+    assert told({INTERVAL: "60000", MISSES: "2", METADATA: "True"}) == OF_SERVICES
+
+
+def test_a_table_has_one_owner_of_its_services() -> None:
+    source = QuerySource("q")
+    plain = IngestWork(Operation.INSERT, source)
+    alone = IngestWork(Operation.INSERT, source, inline_services=True)
+    writer, owner = (terms_of(work, LockSettings(), URI) for work in (plain, alone))
+    folder = a_folder()
+    declare(folder, a_record("ingest", writer))
+    declare(folder, a_record("alone", owner))  # it owns them; the plain writer does not mind
+
+    error = refused(folder, a_record("clean", OF_SERVICES))
+
+    assert "shop/clean (connection hudi_default) has table services run by=operators" in str(error)
+    assert "has table services run by=writes. Together" in str(error)
+    assert "shop/ingest" not in str(error)
 
 
 @pytest.mark.parametrize("key", [INTERVAL, MISSES])
