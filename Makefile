@@ -42,13 +42,16 @@ env: $(READY) ## install everything into .venv
 .PHONY: test
 test: check coverage test-older-airflow test-spark ## everything: checks, fast tests, tests on real Spark and Hudi
 
+# Two files at a time; a file's own tests stay together, for some share what they set up.
+SIDE_BY_SIDE := -n 2 --dist loadfile
+
 .PHONY: test-fast
 test-fast: $(READY) ## tests without Spark, under a minute
-	$(RUN) -m pytest -m "not spark" $(ARGS)
+	$(RUN) -m pytest $(SIDE_BY_SIDE) -m "not spark" $(ARGS)
 
 .PHONY: coverage
 coverage: $(READY) ## the same, and every branch of the core counted
-	$(RUN) -m pytest -m "not spark" --cov=airflow_hudi/core --cov-report=term $(ARGS)
+	$(RUN) -m pytest $(SIDE_BY_SIDE) -m "not spark" --cov=airflow_hudi/core --cov-report=term $(ARGS)
 
 .PHONY: bundles
 bundles: $(READY) ## download the Hudi bundles, once
