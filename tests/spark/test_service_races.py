@@ -75,7 +75,7 @@ def race_guarded(bench: Served, service: Service) -> None:
     refused = b.attempt.load_report()
     assert refused is not None
     assert refused.error is not None
-    assert refused.error.kind == "PlanInUse"
+    assert refused.error.kind == "PlanClaimed"
     assert refused.error.retryable
     done = a.settled()
     assert done.outcome is Outcome.DONE
