@@ -35,7 +35,7 @@ from airflow_hudi.core.storage import LocalStorage
 from airflow_hudi.core.table import open_table
 from airflow_hudi.core.timeline import load_timeline
 from airflow_hudi.core.versions import RELEASE_NAMES
-from demo.environment import ROOT, short
+from demo.environment import short
 from demo.races import STEPS, executed_twice, rows_seen
 from demo.stepping import run
 
@@ -43,7 +43,6 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 ROWS = 20
-_FOLDER = ROOT / ".build" / "demo" / "race"
 _POLICIES: dict[Service, ServicePolicy] = {
     Service.CLUSTERING: ClusteringPolicy(),
     Service.COMPACTION: CompactionPolicy(),
@@ -105,7 +104,7 @@ class Table:
         now = datetime.now(tz=timezone.utc)
         release = RELEASE_NAMES[-1]
         attempt.submit(JobSpec(key, 1, self.base, release, work, LockSettings(), now, 0.5))
-        script = "services" if isinstance(work, ServiceWork) else "ingestion"
+        script = "compaction" if isinstance(work, ServiceWork) else "ingestion"
         argv = JobArguments(str(self.folder / "control"), key.folder, 1).to_argv()
         return script, argv, attempt
 
@@ -135,12 +134,12 @@ class Table:
         return len({s.path for s in stats if s.path and not Path(self.base, s.path).exists()})
 
 
-def main() -> int:
+def main(folder: Path) -> int:
     """Run all races and print what came of them; 0 where only the bare ones did damage."""
     from airflow_hudi.spark.session import QUICK_START, local_session  # noqa: PLC0415 - heavy
 
-    shutil.rmtree(_FOLDER, ignore_errors=True)
-    _FOLDER.mkdir(parents=True)
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
     _say(f"» race: one plan, two jobs; Hudi {RELEASE_NAMES[-1]}, {ROWS} rows")
     spark = local_session(
         RELEASE_NAMES[-1],
@@ -149,21 +148,24 @@ def main() -> int:
     )
     spark.sparkContext.setLogLevel("ERROR")
     endings = {}
-    with (_FOLDER / "jobs.log").open("w", buffering=1) as log:
+    with (folder / "jobs.log").open("w", buffering=1) as log:
         for service in _POLICIES:
             _say(f"» {service.noun}: bare, then guarded")
             with redirect_stdout(log):
-                endings[service] = (_bare(spark, service), _guarded(spark, service))
+                endings[service] = (
+                    _bare(spark, folder, service),
+                    _guarded(spark, folder, service),
+                )
     spark.stop()
-    _say(_told(endings))
+    _say(_told(endings, folder))
     return 0 if all(guarded.is_good for _, guarded in endings.values()) else 1
 
 
-def _bare(spark: SparkSession, service: Service) -> Ending:
+def _bare(spark: SparkSession, folder: Path, service: Service) -> Ending:
     from airflow_hudi.spark.engine.adapters import engine_of  # noqa: PLC0415 - heavy
     from airflow_hudi.spark.engine.locks import lock_options  # noqa: PLC0415
 
-    table = _table("bare", service)
+    table = _filled(folder / "bare" / service.value)
     instant = table.plan(service)
     options = {
         **lock_options(LockSettings(), table.base),
@@ -175,8 +177,8 @@ def _bare(spark: SparkSession, service: Service) -> Ending:
     return Ending(said, rows_seen(spark, table.base), table.missing())
 
 
-def _guarded(spark: SparkSession, service: Service) -> Ending:
-    table = _table("guarded", service)
+def _guarded(spark: SparkSession, folder: Path, service: Service) -> Ending:
+    table = _filled(folder / "guarded" / service.value)
     work = ServiceWork(_POLICIES[service], Mode.EXECUTE, table.plan(service), _SETTINGS)
     script, argv, of_a = table.submit(work)
     _, second, of_b = table.submit(work)
@@ -190,8 +192,8 @@ def _run(script: str, argv: list[str]) -> None:
     run(script, argv)
 
 
-def _table(half: str, service: Service) -> Table:
-    table = Table(_FOLDER / half / service.value)
+def _filled(folder: Path) -> Table:
+    table = Table(folder)
     table.fill()
     return table
 
@@ -215,7 +217,7 @@ def _say(text: str) -> None:
 # --- what is told ------------------------------------------------------------------------------
 
 
-def _told(endings: Mapping[Service, tuple[Ending, Ending]]) -> str:
+def _told(endings: Mapping[Service, tuple[Ending, Ending]], folder: Path) -> str:
     header = ("", "", *STEPS, "a reader sees", "files lost")
     lines: list[tuple[str, ...]] = [header]
     for service, halves in endings.items():
@@ -239,15 +241,11 @@ What came of it
 
 Look further
 
-  .venv/bin/python -m airflow_hudi timeline {short(_FOLDER)}/bare/clustering/orders
-  .venv/bin/python -m airflow_hudi timeline {short(_FOLDER)}/guarded/clustering/orders
-  {short(_FOLDER)}/jobs.log  what the jobs said
+  .venv/bin/python -m airflow_hudi timeline {short(folder)}/bare/clustering/orders
+  .venv/bin/python -m airflow_hudi timeline {short(folder)}/guarded/clustering/orders
+  {short(folder)}/jobs.log  what the jobs said
   docs/table_services.md  how the guard works"""
 
 
 def _indented(text: str) -> str:
     return "\n".join(f"  {line}" for line in text.splitlines())
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -49,7 +49,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # a terminal may not know all signs
     if options.example == RACE:
-        return _race()
+        return _race(options.folder.resolve() / RACE)
     example = EXAMPLES / f"{options.example}.py"
     if example not in _examples():
         return _no_such(options.example)
@@ -69,12 +69,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return STOPPED
 
 
-def _race() -> int:
+def _race(folder: Path) -> int:
     """No DAG: what happens when an orchestrator does not look, and when it does."""
     from demo import race  # noqa: PLC0415 - only it needs PySpark
 
     bundle_jar(RELEASE_NAMES[-1])
-    return race.main()
+    return race.main(folder)
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -96,7 +96,7 @@ def work_of(script: str) -> Callable[[Job], JobReport]:
     from airflow_hudi.spark.reading import read  # noqa: PLC0415
     from airflow_hudi.spark.services import serve  # noqa: PLC0415
 
-    works = {"ingestion": ingest, "services": serve, "cleaning": clean, "reading": read}
+    works = {"ingestion": ingest, "compaction": serve, "cleaning": clean, "reading": read}
     return works[script]
 
 

@@ -80,7 +80,7 @@ def _cancelled_at_its_commit(run: Any, arguments: JobArguments) -> Any:
     return cancelled
 
 
-SCRIPTS = {"ingest": "ingestion", "service": "services", "clean": "cleaning", "read": "reading"}
+SCRIPTS = {"ingest": "ingestion", "service": "compaction", "clean": "cleaning", "read": "reading"}
 
 
 @dataclass

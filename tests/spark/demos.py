@@ -18,9 +18,9 @@ ROOT = Path(__file__).resolve().parents[2]
 class Started:
     """A running module; what it says is read line by line."""
 
-    def __init__(self, module: str, place: Place) -> None:
+    def __init__(self, module: str, place: Place, *arguments: str) -> None:
         self.process = subprocess.Popen(
-            [sys.executable, "-m", module, "--folder", str(place.folder)],
+            [sys.executable, "-m", module, *arguments, "--folder", str(place.folder)],
             cwd=ROOT,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -44,9 +44,9 @@ class Started:
 
 
 @contextmanager
-def started(module: str, place: Place) -> Iterator[Started]:
+def started(module: str, place: Place, *arguments: str) -> Iterator[Started]:
     """Whatever a failed test leaves running is ended."""
-    running = Started(module, place)
+    running = Started(module, place, *arguments)
     try:
         yield running
     finally:
