@@ -49,7 +49,7 @@ def test_all_services_of_a_table_run_in_the_example_of_the_guide(tmp_path: Path)
         assert code == 0, said
     assert re.findall(NOISE, said) == []
     assert ", computed without Spark: equal\n" in said
-    timeline = load_timeline(open_table(str(place.lake / "orders")))
+    timeline = load_timeline(open_table(str(place.lake / "small_writes")))
     assert len(timeline.pending()) == 0
     planned = {timeline.planned_as(instant) for instant in timeline}
     assert {Action.COMPACTION, Action.CLUSTERING, Action.CLEAN} <= planned
@@ -59,7 +59,7 @@ def test_the_race_shows_damage_without_the_guard_and_none_with_it(tmp_path: Path
     with started("demo.run", Place(tmp_path.resolve()), "race") as demo:
         code, said = demo.ends(within=900)
     assert code == 0, said
-    rows = re.findall(r"(bare|guarded) .*?(\d+ of 20 rows|\w+)  (\d+)$", said, re.MULTILINE)
+    rows = re.findall(r"(bare|guarded) .*?(\d+ of 20 rows|\w+) +(\d+)$", said, re.MULTILINE)
     assert len(rows) == 6, said
     assert [row for row in rows if row[0] == "guarded"] == [("guarded", "20 of 20 rows", "0")] * 3
     assert rows[0][2] != "0"  # a clustering that was executed twice
