@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -20,11 +18,9 @@ from airflow_hudi.core.services.view import load_view
 from airflow_hudi.core.services.works import CleanWork
 from airflow_hudi.core.storage.base import Storage
 from airflow_hudi.core.table import Table, open_table
-from airflow_hudi.core.table_options import table_options
 from airflow_hudi.core.timeline import Timeline, load_timeline
-from airflow_hudi.core.versions import release
 from airflow_hudi.spark.claiming import claimed, discard, left_behind
-from airflow_hudi.spark.engine.locks import lock_options
+from airflow_hudi.spark.clients import service_client
 from airflow_hudi.spark.engine.protocol import TableClient
 from airflow_hudi.spark.rollbacks import decide, roll_back_the_dead
 
@@ -39,7 +35,7 @@ def clean(job: Job) -> JobReport:
         raise TypeError(f"this script cleans; {work.KIND} has a script of its own")
     table = open_table(job.spec.table)
     beats = heartbeat_policy(work.options)
-    with _client(job, work, table) as client:
+    with service_client(job, work, table) as client:
         if work.dry_run:
             return _preview(job, client, table, work)
         job.say(f"looking for what dead writers left on {table.uri}")
@@ -61,18 +57,6 @@ def _sweep(job: Job, client: TableClient, table: Table, beats: HeartbeatPolicy) 
             client.stop_heartbeat(time)
     for time in left_behind(job) - pending:
         discard(job, time)
-
-
-@contextmanager
-def _client(job: Job, work: CleanWork, table: Table) -> Iterator[TableClient]:
-    options = {
-        **table_options(table.properties, release(job.spec.release)),
-        **lock_options(job.spec.lock, job.spec.table),
-        **work.policy.options(),
-        **work.options,
-    }
-    with job.engine.client(job.spec.table, options) as client:
-        yield client
 
 
 class _Clean:

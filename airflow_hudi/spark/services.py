@@ -13,8 +13,6 @@ The decision is in ``core/services/guard``; these are its effects, step by step 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING
 
@@ -40,11 +38,10 @@ from airflow_hudi.core.services.triggers import why_no_plan
 from airflow_hudi.core.services.view import ServicesView, load_view
 from airflow_hudi.core.services.works import ServiceWork
 from airflow_hudi.core.table import Table, open_table
-from airflow_hudi.core.table_options import table_options
 from airflow_hudi.core.verdicts import load_evidence, plan_size
 from airflow_hudi.core.versions import Ability, release
 from airflow_hudi.spark.claiming import Claimed, claimed, claims_on
-from airflow_hudi.spark.engine.locks import lock_options
+from airflow_hudi.spark.clients import service_client
 from airflow_hudi.spark.engine.protocol import Executed, TableClient
 from airflow_hudi.spark.rollbacks import carry_out_for_execution, roll_back
 
@@ -64,7 +61,7 @@ def serve(job: Job) -> JobReport:
     choice = choose(work, _view(table, work), claims=claims_on(job))
     if isinstance(choice, NothingToDo):
         return job.nothing_to_do(choice.because, instant=choice.instant)
-    with _client(job, work, table) as client:
+    with service_client(job, work, table) as client:
         run = _Run(job, client, table, work)
         if work.dry_run:
             return run.preview(choice)
@@ -73,18 +70,6 @@ def serve(job: Job) -> JobReport:
         if isinstance(choice, Replan):
             return run.replan(choice.instant)
         return run.plan()
-
-
-@contextmanager
-def _client(job: Job, work: ServiceWork, table: Table) -> Iterator[TableClient]:
-    options = {
-        **table_options(table.properties, release(job.spec.release)),
-        **lock_options(job.spec.lock, job.spec.table),
-        **work.policy.options(),
-        **work.options,
-    }
-    with job.engine.client(job.spec.table, options) as client:
-        yield client
 
 
 def _view(table: Table, work: ServiceWork) -> ServicesView:
